@@ -13,7 +13,7 @@ from smart_context.web.limits import (
 
 @dataclass(eq=False)
 class LogThrottle:
-    """Counts events, and lets a log line through now and then."""
+    """Counts events, and allows a log line once in a while."""
 
     quiet_s: float = QUIET_S  # time between two lines
     clock: Callable[[], float] = time.monotonic  # the time in seconds

@@ -1,4 +1,4 @@
-"""The application of pages and routes, and what it answers where a request fails."""
+"""The application of pages and routes, and its answers to failed requests."""
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -29,10 +29,10 @@ _CLIENT_LEFT = 499
 
 
 class Closing(Protocol):
-    """Something that ends when the server does."""
+    """Something that is closed before the host stops."""
 
     async def close(self) -> None:
-        """Save what there is, soon."""
+        """Save unsaved state, quickly."""
 
 
 NotFound = Callable[[Request], Awaitable[Response]]
@@ -58,7 +58,7 @@ def create_web_app(
         allowed_hosts: Names and addresses besides loopback that `Host` headers may have, with
             the port that the request came in on.
         pages: The routes of pages and static files; they come after the app's own.
-        door: Decides who is let in; by default by the secrets of `access`.
+        door: Decides who is let in; by default from the secrets of `access`.
         closing: Closed before the host stops.
         not_found: Makes the page for an unknown address.
     """
@@ -132,7 +132,7 @@ async def _on_departure(_request: Request, _error: Exception) -> Response:
 
 
 async def _on_storage_away(request: Request, error: Exception) -> Response:
-    """The database is away: said, and worth another try."""
+    """An unreachable database: the answer says so, and when to try again."""
     refusal = Refusal(
         status=503,
         title="The database can't be reached",

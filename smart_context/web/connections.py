@@ -1,7 +1,7 @@
 """The connections of each address: counted and limited, without flooding the log.
 
-A connection is a stranger's until a request on it is let in, so silent sockets keep nobody out;
-the oldest makes room for the next.
+A connection is a stranger until a request on it is let in. The oldest stranger makes room for the
+next connection, so silent sockets can't block others.
 """
 
 import asyncio
@@ -52,11 +52,11 @@ class ClientConnection:
     close: Callable[[], None]
 
     def let_in(self) -> None:
-        """A request on it was let in: it is a stranger no longer."""
+        """Record that a request on it was let in: it is no longer a stranger."""
         self.connections.let_in(self)
 
     def leave(self) -> None:
-        """It has closed."""
+        """Record that it has closed."""
         self.connections.leave(self)
 
 
@@ -75,11 +75,11 @@ class Connections:
         return len(self._deadlines) + len(self._admitted)
 
     def enter(self, peer: str, close: Callable[[], None]) -> ClientConnection:
-        """Count a new connection; closes the oldest stranger if there are too many.
+        """Count a new connection; close the oldest stranger if there are too many.
 
         Args:
             peer: The name of the other end.
-            close: Closes the connection at once; called too if no other stranger is left.
+            close: Closes the connection at once; also called if it is the only stranger.
         """
         connection = ClientConnection(self, peer, close)
         loop = asyncio.get_running_loop()

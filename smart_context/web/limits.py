@@ -1,4 +1,4 @@
-"""Every limit of the web layer: what a stranger may send, how far a client may lag."""
+"""The limits of the web layer, such as the size of requests and the lag of clients."""
 
 MIB = 1024 * 1024
 

@@ -33,7 +33,7 @@ _EXTENSION = "smart_context.connection"
 
 
 def let_in(scope: Scope) -> None:
-    """Note that a request was let in; its connection is a stranger's no longer."""
+    """Record that a request was let in; its connection is no longer a stranger."""
     extensions: MutableMapping[str, Any] = scope.get("extensions") or {}
     tell: Callable[[], None] = extensions.get(_EXTENSION, {}).get("let_in", _nothing)
     tell()
@@ -109,7 +109,7 @@ class GuardedHttp(H11Protocol):
 
 
 class GuardedSocket(SharedFrameProtocol):
-    """A WebSocket, a stranger's until its handshake is let in.
+    """A WebSocket, a stranger until its handshake is let in.
 
     Args:
         uvicorn: The arguments of uvicorn's protocol.
@@ -150,7 +150,7 @@ class ListeningSocket(socket.socket):
         self._spare: int | None = os.open(os.devnull, os.O_RDONLY)
 
     def relieve_by(self, make_room: Callable[[], bool]) -> None:
-        """Set what makes room for a connection; it returns True if it closed one."""
+        """Set the function that makes room for a connection; it returns True if it closed one."""
         self._make_room = make_room
 
     @override
@@ -177,7 +177,7 @@ class ListeningSocket(socket.socket):
         self._let_go()
 
     def _turn_away(self) -> None:
-        """Close the waiting connection, which would be offered again endlessly otherwise."""
+        """Close the waiting connection; otherwise it would be offered again endlessly."""
         self._let_go()
         with contextlib.suppress(OSError):
             super().accept()[0].close()

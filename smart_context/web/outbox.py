@@ -31,7 +31,7 @@ class Frame:
     """One frame, serialised once for all clients."""
 
     text: str  # the frame as sent
-    # a key; a newer frame with the same key replaces this one. `None`: none does.
+    # a newer frame with the same key replaces this one; `None`: no frame does
     replaces: Hashable = None
     # the piece of an answer in this frame, which can be joined to the one before
     piece: "TextPiece | None" = None
@@ -113,7 +113,7 @@ class Outbox:
         return len(self._queue)
 
     def put(self, frame: Frame) -> bool:
-        """Queue a frame; returns False if too much waits already."""
+        """Queue a frame; returns False if too many bytes wait already."""
         if frame.replaces is not None:
             self._drop(frame.replaces)
         if self.size > self._max_bytes:

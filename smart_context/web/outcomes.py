@@ -42,11 +42,11 @@ class CallResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
-    """Why a command failed: a JSON-RPC code and a message for the user."""
+    """The failure of a command: a JSON-RPC code and a message for the user."""
 
     code: int
     message: str
-    is_passing: bool = False  # the storage can't be reached now; later the same may do
+    is_passing: bool = False  # the storage can't be reached now; the same command may succeed later
 
     @property
     def members(self) -> dict[str, Any]:

@@ -49,7 +49,7 @@ _TIMED_OUT = 408
 _UNAVAILABLE = 503
 
 RETRY_AFTER_S = "5"
-"""When a storage that is away may be asked again."""
+"""The seconds after which an unreachable storage may be asked again."""
 
 _TOO_LARGE = 413
 _PIECE_CHARS = 1024 * 1024
@@ -82,7 +82,7 @@ def command_route(commands: CommandRegistry) -> Route:
 
 
 def _json_response(body: str, status: int, headers: Mapping[str, str]) -> Response:
-    """A response with this JSON; a long one goes out in pieces, between which others have turns."""
+    """A response with this JSON; a long one is sent in pieces, so that others get their turn."""
     if len(body) <= _PIECE_CHARS:
         return Response(body, status, headers, media_type="application/json")
     starts = range(0, len(body), _PIECE_CHARS)
@@ -108,13 +108,13 @@ _MEMORY = Path("/proc/self/statm")
 
 
 def health_routes(host: Host, clients: Sessions) -> list[Route]:
-    """`/healthz` and `/readyz` for anybody, `/metrics` for those who are let in."""
+    """`/healthz` and `/readyz` for anybody, `/metrics` for requests that are let in."""
 
     async def health(_request: Request) -> Response:
         return PlainTextResponse("ok\n", headers=_NO_STORE)
 
     async def ready(_request: Request) -> Response:
-        """Whether requests can be served now; the log says why not."""
+        """The answer of `/readyz`: if requests can be served now; the log has the reason if not."""
         try:
             await host.check_storage()
         except StoreFailed:
@@ -151,7 +151,7 @@ def health_routes(host: Host, clients: Sessions) -> list[Route]:
 
 
 def _resident_bytes() -> float:
-    """Memory that this process holds; 0 where the system does not say."""
+    """The bytes of memory that this process holds; 0 if the system does not tell."""
     if sys.platform != "linux":
         return 0.0
     try:

@@ -75,7 +75,7 @@ if sys.platform == "win32":
 else:
 
     def _on_closed_console(_leave: Callable[[], object]) -> AbstractContextManager[None]:
-        """Nothing: other systems send a signal, and wait."""
+        """Do nothing: other systems send a signal and wait."""
         return nullcontext()
 
 
@@ -177,7 +177,7 @@ def bind(host: str, port: int) -> ListeningSocket:
 def _limit_stalls(bound: socket.socket) -> None:
     """Let the system drop a connection whose client does not read for too long.
 
-    Closing a socket waits until all is written, which for such a client is never.
+    Closing a socket waits until all is written; with such a client that would never end.
     """
     option = getattr(socket, "TCP_USER_TIMEOUT", None)
     if option is not None:

@@ -46,7 +46,7 @@ class ClientSession:
 
     Attributes:
         id: Names the client while it is connected.
-        person: Who it was let in as.
+        person: The person as whom it was let in.
         chat_id: The chat that it opened last; `None` before the first.
         browser: The browser's session; empty for a program.
         gone: Done when nothing can be sent any more.
@@ -99,7 +99,7 @@ class ClientSession:
             self.leave()
 
     def put_shared(self, frame: Frame, wire: bytes) -> None:
-        """Write a frame for many clients, or queue it after what waits already.
+        """Write a frame for many clients, or queue it after the frames that wait already.
 
         Args:
             wire: The frame as bytes on the wire.
@@ -124,7 +124,7 @@ class ClientSession:
             run(self._answer(host.commands, frame))
 
     async def write(self) -> None:
-        """Send what is queued until the client disconnects."""
+        """Send the queued frames until the client disconnects."""
         clock = asyncio.get_running_loop().time
         while True:
             await self._filled.wait()

@@ -23,7 +23,7 @@ INVALID_PARAMS = -32602
 COMMAND_FAILED = -32603
 
 _MOST_AT_ONCE = 1 << 18
-"""Bytes or characters of JSON that are read within ten milliseconds."""
+"""The most bytes or characters of JSON that are read at once, within ten milliseconds."""
 
 T = TypeVar("T")
 
@@ -53,7 +53,7 @@ class Invalid:
     """A frame that can't be run."""
 
     code: int  # the JSON-RPC error code
-    message: str  # what is wrong, for the user
+    message: str  # the problem, for the user
     id: JsonId = None  # the request's id, if it could be read
     is_silent: bool = False  # it was a notification, which gets no reply
 
@@ -136,7 +136,7 @@ def is_long(document: Any) -> bool:
 
 
 def slices_of(value: Any, levels: int = MAX_JSON_DEPTH) -> Iterator[str]:
-    """What `render_json` gives, in slices: the encoder holds up all threads while it writes one."""
+    """The result of `render_json` in slices: the encoder blocks all threads for each of them."""
     if levels == 0 or not is_long(value):
         yield render_json(value)
         return
@@ -167,7 +167,7 @@ def _cut(value: Any, first: int, end: int) -> Any:
 
 
 async def read_beside(read: Callable[[str | bytes], T], raw: str | bytes) -> T:
-    """What is read from a client's JSON; a long one is read in a thread, so that others go on."""
+    """The result of reading a client's JSON; in a thread if it is long, so that others go on."""
     return await beside(partial(read, raw), is_long=len(raw) >= _MOST_AT_ONCE)
 
 

@@ -1,4 +1,4 @@
-"""The secrets of one server: the token, start links, and what browsers are given for them.
+"""The secrets of one server: the token, start links, and the cookies and keys given for them.
 
 A start link works once. It gives a browser two secrets: a cookie, which it sends to every port
 of this host, and a key, which its pages keep in the storage of their own origin and which no
@@ -34,7 +34,7 @@ class BrowserLogin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Welcome:
-    """What a browser gets for a start link."""
+    """The secrets that a browser gets for a start link."""
 
     cookie: str  # the value of the cookie
     code: str  # the next page exchanges it for the key, once
@@ -47,8 +47,8 @@ class GateSecrets:
         token: The user's secret, which programs send as `Authorization: Bearer`; `None` or blank
             makes a random one.
         book: Keeps the sessions; `None` keeps them in memory.
-        secret: Makes digests in place of the token: the servers of a team have one, so that a
-            browser that one has let in is known to all, whichever port it asks.
+        secret: Makes digests in place of the token. The servers of a team share it, so that a
+            browser that one has let in is known to all of them, at any port.
         clock: The time in seconds since 1970.
     """
 
@@ -82,7 +82,7 @@ class GateSecrets:
         return scheme.lower() == b"bearer" and _same(credentials.strip(), self._token)
 
     async def look_again(self) -> None:
-        """Read what other servers have changed; at most some times a second."""
+        """Read changes by other servers; at most a few times a second."""
         now = self._clock()
         if self._is_shared and now - self._looked_at >= _LOOK_EACH_S:
             self._looked_at = now

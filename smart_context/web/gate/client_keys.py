@@ -1,4 +1,4 @@
-"""The keys that clients of the API have: digests, in the user's folder. Everything here blocks."""
+"""The keys of the API's clients: digests, in the user's folder. The functions here block."""
 
 import asyncio
 import re
@@ -30,16 +30,16 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 class ClientKey:
     """A key, without the key itself."""
 
-    digest: str  # what is compared
+    digest: str  # compared with the digest of a given key
     created_at: int  # in seconds since 1970
-    person: str = OWNER  # who made it, and who its requests come from
+    person: str = OWNER  # the person who made it, as whom its requests are made
 
 
 class KeyHolder(NamedTuple):
-    """Whose a key is."""
+    """The owner of a key."""
 
     name: str  # the key's full name
-    person: PersonId  # who its requests come from
+    person: PersonId  # the person as whom its requests are made
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class ClientKeys:
         return {short_name(name): key for name, key in self.keys.items() if key.person == person}
 
     def holder_of(self, key: str) -> "KeyHolder | None":
-        """Who has a key; `None` for one that is not known."""
+        """The owner of a key; `None` for an unknown key."""
         digest = random_digest(key)
         for name, known in self.keys.items():
             if known.digest == digest:
@@ -69,7 +69,7 @@ class KeyFile:
 
     Args:
         folder: The user's folder for settings; made when something is first written.
-        shared: Where the servers of a team keep the keys, in place of that folder.
+        shared: The place where the servers of a team keep the keys, instead of that folder.
     """
 
     def __init__(self, folder: Path, *, shared: SharedValue[ClientKeys] | None = None) -> None:
@@ -90,7 +90,7 @@ class KeyFile:
 
         Raises:
             CommandFailed: If the name is taken.
-            InvalidParams: If it can't be one.
+            InvalidParams: If the name is invalid.
             StoreFailed: If it can't be written.
         """
         if not _NAME.fullmatch(name) or name == OWN_KEY:
@@ -131,7 +131,7 @@ class KeyFile:
 
 
 def full_name(name: str, person: PersonId) -> str:
-    """The name under which a person's key is kept: two people may call theirs the same."""
+    """The name under which a person's key is stored: two people may use the same name."""
     tag = person_tag(person)
     return f"{name}@{tag}" if tag else name
 
@@ -147,7 +147,7 @@ def is_of(name: str, person: PersonId) -> bool:
 
 
 LOOK_AGAIN_S = 1.0
-"""How long a key that was revoked may still open."""
+"""The longest time for which a revoked key may still work."""
 
 _ROOTS = ("/v1", "/mcp")
 _EXPOSED = "X-Smart-Context-Chat, X-Smart-Context-Receipt, X-Smart-Context-In, X-Smart-Context-Out"
@@ -180,28 +180,28 @@ def misplaced(facts: RequestFacts) -> Refusal | None:
 
 
 def is_for_clients(path: str) -> bool:
-    """True if a path is the API's, which keys open and cookies do not."""
+    """True for a path of the API, which needs a key; cookies don't open it."""
     return any(path == root or path.startswith(f"{root}/") for root in _ROOTS)
 
 
 @dataclass(eq=False)
 class KeyRing:
-    """Knows whose key is whose."""
+    """Finds the owners of keys."""
 
     access: GateSecrets | None  # the server's own secret; `None`: it has none that opens the API
-    file: KeyFile | None  # where the keys of clients are kept; `None`: there are none
+    file: KeyFile | None  # the keys of clients; `None`: there are none
     _keys: ClientKeys = field(default_factory=ClientKeys, init=False)
     _read_at: float = field(default_factory=lambda: float("-inf"), init=False)
 
     async def holder_of(self, authorization: str) -> KeyHolder | None:
-        """Who has the key in an `Authorization` header; `None` if it opens nothing."""
+        """The owner of the key in an `Authorization` header; `None` if it opens nothing."""
         scheme, _, key = authorization.partition(" ")
         if scheme.lower() != "bearer" or not key.strip():
             return None
         if self.access and self.access.accepts_bearer(authorization.encode("latin-1")):
             return KeyHolder(OWN_KEY, OWNER)
         holder = self._keys.holder_of(key.strip())
-        # One that was just made is looked for at once; one that was revoked works a little longer.
+        # A new key is looked up at once; a revoked one works a little longer.
         if self.file is not None and (holder is None or self._is_stale()):
             self._read_at = time.monotonic()
             self._keys = await asyncio.to_thread(_read, self.file)
@@ -222,7 +222,7 @@ def _read(file: KeyFile) -> ClientKeys:
 def preflight(facts: RequestFacts) -> Response | None:
     """The answer to a browser that asks what it may send; `None` for other requests.
 
-    Any page may ask, since each request must carry a key that only the user can have given it.
+    Any page may ask, since each request needs a key, which only the user can give to the page.
     """
     if facts.method != "OPTIONS" or not is_for_clients(facts.path):
         return None
@@ -239,7 +239,7 @@ def preflight(facts: RequestFacts) -> Response | None:
 
 
 def client_headers(path: str) -> Mapping[str, str]:
-    """What lets a page of another site read an answer of the API."""
+    """The headers that let a page of another site read an answer of the API."""
     if not is_for_clients(path):
         return {}
     return {

@@ -25,13 +25,13 @@ from smart_context.web.gate.session_record import LINK_S
 from smart_context.web.gate.throttle import Throttle, TooManyAttempts
 
 OPEN_PATH = "/healthz"
-"""Says that the server is up; needs no token."""
+"""Answers if the server is up; needs no token."""
 
 READY_PATH = "/readyz"
-"""Says whether the server can do its work; needs no token."""
+"""Answers if the server can do its work; needs no token."""
 
 CLAIM_PATH = "/api/session"
-"""Where the page after a start link gets its key."""
+"""The address at which the page after a start link gets its key."""
 
 CODE_HEADER = "x-smart-context-code"
 FILES = "/api/files/"
@@ -43,14 +43,14 @@ _ASSETS = ("/static/", "/favicon.ico")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admitted:
-    """Let in."""
+    """The identity of a request that is let in."""
 
-    person: PersonId  # who asks
+    person: PersonId  # the person who asks
     session_id: str = ""  # the browser's session; empty for a program
     file_pass: str = ""  # the part of file addresses that opens them for this browser
     key: str = ""  # the name of a client's key; empty outside the API
     name: str = ""  # the person's name for people; empty where there is only one person
-    may_log_out: bool = False  # the session is ours to end
+    may_log_out: bool = False  # this server, not a proxy, ends the session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,10 +82,10 @@ class AnyDoor(Protocol):
     """Decides who is let in."""
 
     async def admit(self, facts: RequestFacts) -> Verdict:
-        """What to do with a request."""
+        """The verdict on a request."""
 
     async def ended(self, sessions: frozenset[str]) -> frozenset[str]:
-        """Those of some browsers' sessions that are over, so that their sockets end, too."""
+        """The browser sessions among these that have ended, so that their sockets end, too."""
 
 
 NO_TOKEN = Refusal(
@@ -126,9 +126,9 @@ TOO_MANY = Refusal(
 
 
 class ClientDoor:
-    """Decides on what no browser asks: the server's state, and the API.
+    """Decides on requests that are not from browsers: for the server's state, and to the API.
 
-    Anybody may ask for the state. Keys open the API, each as the person whose key it is.
+    Anybody may ask for the state. The API needs a key; requests are made as the key's owner.
 
     Args:
         access: The server's own secret; `None`: it opens nothing.
@@ -143,7 +143,7 @@ class ClientDoor:
         self._throttle = throttle
 
     async def admit(self, facts: RequestFacts) -> Verdict | None:
-        """What to do with a request for the state, or to the API; `None` for any other."""
+        """The verdict on a request for the state, or to the API; `None` for any other."""
         if facts.is_socket:
             return None
         if facts.path in (OPEN_PATH, READY_PATH):
@@ -179,7 +179,7 @@ class Door:
         self._throttle = throttle
 
     async def admit(self, facts: RequestFacts) -> Verdict:
-        """What to do with a request; a start link is used up by this."""
+        """The verdict on a request; this uses up a start link."""
         if (verdict := await self._clients.admit(facts)) is not None:
             return verdict
         login = await self._login_of(facts)
@@ -216,7 +216,7 @@ class Door:
     async def _follow_link(
         self, facts: RequestFacts, link_token: str, login: BrowserLogin | None
     ) -> Verdict:
-        # A browser may fetch a link that nobody opens; that must not use it up.
+        # A browser may fetch a link in advance; that must not use it up.
         is_opened = "prefetch" not in facts.header("sec-purpose")
         try:
             async with self._throttle.attempt(facts.peer) as attempt:
@@ -261,13 +261,13 @@ class Door:
 
 
 def needs_no_key(path: str) -> bool:
-    """True if a page loads it without a script's help: styles, scripts, parts of panels."""
+    """True for files that a page loads without a script: styles, scripts, parts of panels."""
     is_part = path.startswith(_PANELS) and bool(splitext(path)[1])
     return path.startswith(_ASSETS) or is_part
 
 
 def has_pass(facts: RequestFacts, file_pass: str) -> bool:
-    """True if a request is for a file and has what opens it for its browser."""
+    """True if a request is for a file and has the browser's pass."""
     given = facts.parameter("pass") or ""
     return facts.path.startswith(FILES) and same_text(given, file_pass)
 
@@ -284,14 +284,14 @@ NOT_NAMED = Refusal(
 class ProxyDoor:
     """Decides who is let in."""
 
-    settings: AccessSettings  # the header, and where the proxy is
-    clients: ClientDoor  # decides on what no browser asks
+    settings: AccessSettings  # the header, and the addresses of the proxy
+    clients: ClientDoor  # decides on requests that are not from browsers
 
     def __post_init__(self) -> None:
         self._header = self.settings.header.lower()
 
     async def admit(self, facts: RequestFacts) -> Verdict:
-        """What to do with a request."""
+        """The verdict on a request."""
         if (verdict := await self.clients.admit(facts)) is not None:
             return verdict
         values = facts.headers.get(self._header, ())
@@ -305,7 +305,7 @@ class ProxyDoor:
         return NOT_NAMED if person is None else Admitted(person=person, name=name)
 
     async def ended(self, sessions: frozenset[str]) -> frozenset[str]:  # noqa: ARG002 - none here
-        """The sessions that are over: the proxy has them, not we."""
+        """No sessions: the proxy keeps them, not this server."""
         return frozenset()
 
     def _is_proxy(self, address: str) -> bool:

@@ -2,7 +2,7 @@
 
 A cookie goes to every port of a host, so any program on this machine that a browser visits
 could show it. The key is in storage that only pages of our own origin can read; but a browser
-does not send it by itself. So each page is asked for twice: the browser gets the key page, and
+does not send it by itself. So each page is requested twice: the browser gets the key page, and
 `static/pages/enter.js` fetches the page with the key and writes it in the key page's place.
 """
 
@@ -54,14 +54,14 @@ _ADMITTED = "smart_context.admitted"
 
 
 def admitted(scope: Scope) -> Admitted:
-    """The identity that the gate gave to a request: nobody's if it never came by."""
+    """The identity that the gate gave to a request; nobody's if the request bypassed the gate."""
     found = scope.get(_ADMITTED)
     return found if isinstance(found, Admitted) else Admitted(person=NOBODY)
 
 
 @dataclass(eq=False)
 class Gate:
-    """ASGI middleware that lets in only who may come in (`request_facts.py`, `door.py`)."""
+    """ASGI middleware that lets in allowed requests only (`request_facts.py`, `door.py`)."""
 
     app: ASGIApp
     _: KW_ONLY
@@ -133,7 +133,7 @@ def _redirect(verdict: Redirect) -> Response:
 
 
 def _with_headers(send: Send, headers: Mapping[str, str]) -> Send:
-    """Add the headers that a response does not bring itself."""
+    """Add the headers that a response does not have yet."""
 
     async def send_with_headers(message: Message) -> None:
         if message["type"] == "http.response.start":

@@ -25,10 +25,10 @@ _OTHER_NAMES = {"panels": "panel"}
 def key_page(path: str, version: str) -> str:
     """The key page; it ends with the script, so that nothing follows the page that this writes.
 
-    What the page will need is asked for along with the script, and not only after it.
+    The files that the page will need are requested along with the script, not after it.
 
     Args:
-        version: What `assets_version` gives; addresses have to be the same as in `layout.html`.
+        version: The result of `assets_version`; addresses must be the same as in `layout.html`.
     """
     first = path.strip("/").partition("/")[0]
     page = "turn" if _TURN.match(path) else _OTHER_NAMES.get(first, first)

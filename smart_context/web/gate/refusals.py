@@ -27,7 +27,7 @@ PLAIN_STYLE = (
     "h1{font-size:1.4rem;line-height:1.3}"
     "code{font:1em/1.6 ui-monospace,monospace;user-select:all}"
 )
-"""The style of pages for those who may fetch nothing else, such as a style sheet."""
+"""The style of pages for browsers that may fetch nothing else, such as a style sheet."""
 
 PLAIN_STYLE_SOURCE = (
     f"'sha256-{base64.b64encode(hashlib.sha256(PLAIN_STYLE.encode()).digest()).decode()}'"
@@ -39,7 +39,7 @@ def security_headers(path: str, host: str, *, is_secure: bool = False) -> dict[s
 
     Args:
         path: The path of the request; pages of panels may be framed by our own pages.
-        host: What `named_host` says, for which sockets may be opened; empty for none.
+        host: The result of `named_host`, to which sockets may be opened; empty for none.
         is_secure: The request came over TLS.
     """
     is_panel = path.startswith("/panels/")
@@ -88,7 +88,7 @@ _PAGE = """<!doctype html>
 def refuse(
     facts: RequestFacts, refusal: Refusal, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """The response to a request that is refused: HTML where a browser wants a page, else JSON."""
+    """The response to a refused request: HTML if a browser wants a page, otherwise JSON."""
     told = {}
     if refusal.status == _UNAUTHORIZED:
         told["WWW-Authenticate"] = 'Bearer realm="Smart Context"'
@@ -113,11 +113,11 @@ def plain_page(
     command: str = "",
     head: str = "",
 ) -> Response:
-    """A small page with a link, for those who may fetch nothing else.
+    """A small page with a link, for browsers that may fetch nothing else.
 
     Args:
         link: An address on this server, and its words.
-        command: What to run in a terminal; empty for nothing.
+        command: A command to run in a terminal; empty for none.
         head: More HTML for the head of the page.
     """
     href, words = link or ("", "")
@@ -143,13 +143,13 @@ def forward(location: str) -> Response:
 def error_response(
     status: int, code: int, message: str, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """An error as HTTP responses to programs have it."""
+    """An error in the form of HTTP responses to programs."""
     body = render_json({"error": {"code": code, "message": message}})
     return Response(body, status, headers, media_type="application/json")
 
 
 def _refused_client(refusal: Refusal, headers: Mapping[str, str]) -> Response:
-    """A refusal in the shape that the API's errors have."""
+    """A refusal in the form of the API's errors."""
     error = {
         "message": f"{refusal.title}. {refusal.advice}",
         "type": _KINDS.get(refusal.status, "invalid_request_error"),

@@ -1,4 +1,4 @@
-"""What the checks at the gate need to know of a request, and which host it names. Pure."""
+"""The facts about a request that the gate checks, and the host that it names. Pure."""
 
 import ipaddress
 import re
@@ -16,7 +16,7 @@ from smart_context.web.addresses import peer_of
 LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1")
 KEY_HEADER = "x-smart-context-key"
 KEY_PROTOCOL = "smart-context.key."
-"""How a page's WebSocket names its key: a subprotocol is all that a script can add."""
+"""The prefix of the key in a page's WebSocket: a script can add nothing but a subprotocol."""
 
 _WILDCARDS = frozenset({"0.0.0.0", "::"})  # noqa: S104  (compared with, not bound to)
 _DEFAULT_PORTS = {"http": 80, "ws": 80, "https": 443, "wss": 443}
@@ -25,7 +25,7 @@ _HOST = re.compile(r"(\[[0-9a-f:.]{2,45}\]|[a-z0-9_.-]{1,253})(?::([1-9][0-9]{0,
 
 @dataclass(frozen=True, slots=True)
 class RequestFacts:
-    """What the checks need to know of a request."""
+    """The facts about a request that are checked."""
 
     method: str  # the HTTP method; `GET` for a WebSocket
     path: str  # the decoded path
@@ -34,7 +34,7 @@ class RequestFacts:
     headers: Mapping[str, tuple[bytes, ...]]
     port: int  # the port that the request came in on
     scheme: str  # `http`, `https`, `ws` or `wss`
-    peer: str  # who asks, as far as its address tells
+    peer: str  # the name of its address, under which attempts are counted
     address: str = ""  # the address of the socket's other end
 
     @classmethod
@@ -69,22 +69,22 @@ class RequestFacts:
 
     @property
     def is_socket(self) -> bool:
-        """It asks for a WebSocket."""
+        """True if it asks for a WebSocket."""
         return self.scheme in {"ws", "wss"}
 
     @property
     def is_secure(self) -> bool:
-        """It came over TLS."""
+        """True if it came over TLS."""
         return self.scheme in {"https", "wss"}
 
     @property
     def is_read(self) -> bool:
-        """It only reads, and is no WebSocket."""
+        """True if it only reads and is no WebSocket."""
         return self.method in {"GET", "HEAD"} and not self.is_socket
 
     @property
     def key(self) -> str | None:
-        """The key that only our own pages know; `None` when none is given."""
+        """The key, which only our own pages know; `None` if none is given."""
         if KEY_HEADER in self.headers:
             return self.header(KEY_HEADER)
         offered = self.header("sec-websocket-protocol") if self.is_socket else ""
@@ -110,8 +110,8 @@ def named_host(facts: RequestFacts, allowed_hosts: Hosts) -> str:
 def canonical_host(text: str, facts: RequestFacts, allowed_hosts: Hosts) -> str:
     """As `named_host`, for a host from elsewhere, such as that of an `Origin`.
 
-    What is returned is put together here from a known name and a number, so that nothing of a
-    request's own text gets into a header of the answer.
+    The result is made from a known name and a number, so that no text of a request gets into a
+    header of the answer.
     """
     match = _HOST.fullmatch(text.lower())
     if match is None:
@@ -142,7 +142,7 @@ def public_host(facts: RequestFacts, allowed_hosts: Hosts) -> PublicHost | None:
 
 
 def address_of(facts: RequestFacts, allowed_hosts: Hosts) -> str:
-    """The server's address as the browser has it, without a slash at the end."""
+    """The server's address as the browser uses it, without a slash at the end."""
     public = public_host(facts, allowed_hosts)
     if public is None:
         return f"{'https' if facts.is_secure else 'http'}://{named_host(facts, allowed_hosts)}"
@@ -169,7 +169,7 @@ def clean_url(facts: RequestFacts) -> str:
 
 @lru_cache(maxsize=64)
 def _bracketed(host: str) -> str:
-    """A host that we go by as `Host` headers have it."""
+    """A name of this server in the form of `Host` headers."""
     try:
         address = str(ipaddress.ip_address(host)).partition("%")[0]
     except ValueError:
@@ -187,14 +187,14 @@ def _is_canonical_address(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """Why a request is not let in, in words for the person in front of the browser."""
+    """The reason for refusing a request, in words for the person at the browser."""
 
     status: int
-    title: str  # what is wrong
-    advice: str  # what to do
-    command: str = ""  # what to run in a terminal; empty for nothing
-    retry_after_s: int = 0  # when to try again; 0 for no such time
-    # it may be only that another site's link led here, which strict cookies don't follow
+    title: str  # the problem
+    advice: str  # the next step
+    command: str = ""  # a command to run in a terminal; empty for none
+    retry_after_s: int = 0  # the time after which to try again; 0 if unknown
+    # another site's link may have led here, with which strict cookies are not sent
     may_lack_cookie: bool = False
 
 
@@ -215,7 +215,7 @@ FOREIGN_SITE = Refusal(
 def check_site(
     facts: RequestFacts, allowed_hosts: Hosts, *, is_open_to_sites: bool = False
 ) -> Refusal | None:
-    """Why a request is refused, whoever makes it; `None` if it is not.
+    """The reason for refusing a request from anyone; `None` if there is none.
 
     Args:
         allowed_hosts: The names and addresses, other than loopback, that the server goes by.

@@ -21,7 +21,7 @@ LINK_S = 600
 """Time to open a start link."""
 
 MAX_SESSIONS = 200
-"""Most sessions of all vaults; the longest unused ones go first."""
+"""The most sessions of all vaults; the longest unused ones are removed first."""
 
 _BROWSERS = (
     ("Edge", "Edg"),
@@ -48,7 +48,7 @@ class BrowserSession:
     cookie: str  # the digest of its cookie
     key: str  # the digest of the key that its pages send
     created_at: int  # in seconds since 1970
-    seen_at: int  # when it was last used, to a few minutes
+    seen_at: int  # the time of its last use, to a few minutes
     server: str = ""  # the server with which it ends; empty if it survives a restart
     claim: str = ""  # the digest of the code for which its page gets the key; empty once it has
 
@@ -82,7 +82,7 @@ class SessionRecord:
     links: Mapping[str, StartLink] = field(default_factory=dict)
 
     def pruned(self, now: float) -> "SessionRecord":
-        """The record without what has expired."""
+        """The record without expired entries."""
         live = [(key, value) for key, value in self.sessions.items() if not value.is_over(now)]
         live.sort(key=lambda entry: entry[1].seen_at, reverse=True)
         links = {key: link for key, link in self.links.items() if link.expires_at >= now}

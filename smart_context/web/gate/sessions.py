@@ -15,24 +15,24 @@ from smart_context.web.gate.session_record import BrowserSession, RunningServer,
 _log = logging.getLogger(__name__)
 
 SEEN_STEP_S = 300
-"""How much later than recorded a session must be in use for that to be written down."""
+"""The time after which the recorded last use of a session is updated."""
 
 T = TypeVar("T")
 
 
 @dataclass(eq=False)
 class SessionBook:
-    """Who was let in to one vault.
+    """The browsers that were let in to one vault.
 
-    The file is what counts: a session that another program takes out of it is over. Where it
-    can't be written, new sessions are kept here and end with the server.
+    The file decides: a session that another program removes from it is over. If it can't be
+    written, new sessions are kept here and end with the server.
     """
 
     vault: str = ""
     # the record of this user; `None` keeps everything in memory
     file: SharedValue[SessionRecord] | None = None
     _: KW_ONLY
-    # where the servers of a team keep the sessions, in place of the file
+    # the place where the servers of a team keep the sessions, instead of the file
     shared: SharedValue[SessionRecord] | None = None
     outlives_server: bool = False  # sessions go on after a restart
     clock: Callable[[], float] = time.time  # the time in seconds since 1970
@@ -113,7 +113,7 @@ class SessionBook:
         return is_ours and (is_kept or session_id in self._only_here)
 
     async def take_link(self, digest: str) -> bool:
-        """Use up a start link that a command made. False if there is none, or it would stay."""
+        """Use up a start link that a command made; False if it is invalid or can't be removed."""
         taken = False
 
         def change(record: SessionRecord) -> SessionRecord:
@@ -138,7 +138,7 @@ class SessionBook:
         """
 
         def change(record: SessionRecord) -> SessionRecord:
-            # Nobody else can have our address: who has it in the record was killed.
+            # No other server can have this address: one with it in the record was killed.
             gone = {key for key, value in record.servers.items() if value.address == address}
             kept = record.without_servers(frozenset(gone))
             here = RunningServer(vault=self.vault, address=address)
@@ -149,7 +149,7 @@ class SessionBook:
             await self._read(self.shared)
 
     async def refresh(self) -> frozenset[str]:
-        """Write down who was seen, and read what others have changed.
+        """Record the sessions in use, and read the changes of other servers.
 
         Returns:
             The sessions that have ended since.
@@ -165,7 +165,7 @@ class SessionBook:
         return before - frozenset(self._record.sessions)
 
     async def close(self) -> None:
-        """Take this server, and the sessions that end with it, out of the record."""
+        """Remove this server, and the sessions that end with it, from the record."""
 
         def change(record: SessionRecord) -> SessionRecord:
             return self._with_seen(record).without_servers(frozenset({self._server}))
@@ -197,7 +197,7 @@ class SessionBook:
                 self._state, self._record = state, self._with_those_here(record)
 
     async def _update(self, change: Callable[[SessionRecord], SessionRecord]) -> bool:
-        """Change the record, or only what is here; False if it could not be written."""
+        """Change the record, or only the part kept here; False if it could not be written."""
 
         def changed(record: SessionRecord) -> SessionRecord:
             return change(self._with_those_here(record).pruned(self.clock()))
@@ -223,7 +223,7 @@ class SessionBook:
         return replace(record, sessions={**record.sessions, **here})
 
     async def _update_here(self, change: Callable[[SessionRecord], SessionRecord]) -> bool:
-        """Change what is of this machine: its servers, and their start links.
+        """Change the part of this machine: its servers, and their start links.
 
         False if it could not be written.
         """

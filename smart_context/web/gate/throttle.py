@@ -36,7 +36,7 @@ _OTHERS = "many addresses"
 
 
 class TooManyAttempts(Exception):
-    """Refused unchecked: too many attempts wait already."""
+    """An attempt was refused unchecked, since too many attempts wait already."""
 
 
 @dataclass(eq=False)
@@ -87,7 +87,7 @@ class Attempts:
         self._lines = LogThrottle(clock=clock)
 
     async def fail(self) -> None:
-        """A secret was wrong: log it once in a while and wait; the turn is kept meanwhile."""
+        """Record a wrong secret: log once in a while, and wait; the turn is kept meanwhile."""
         now = self._clock()
         self._failures = self._failures_left(now) + 1
         self._failed_at = now
@@ -99,7 +99,7 @@ class Attempts:
             await asyncio.sleep(min(delay_s, LONGEST_DELAY_S))
 
     def is_past(self, now: float) -> bool:
-        """True if none waits and all wrong secrets are forgotten."""
+        """True if no attempt waits and all wrong secrets are forgotten."""
         return not self.inside and not self._failures_left(now)
 
     def _failures_left(self, now: float) -> float:

@@ -1,4 +1,4 @@
-"""What pages ask for later: a note, Markdown as it is being written, pages of plugins' panels."""
+"""Fragments that pages fetch later: notes, Markdown while it is written, pages of panels."""
 
 import json
 import mimetypes
@@ -33,7 +33,7 @@ class _Note(NamedTuple):
 
 
 def note_page(notes: FollowedVault | None, templates: PageTemplates) -> Endpoint:
-    """Answers `GET /notes?note=`: the note that a link's words mean, or 404 and why.
+    """Answers `GET /notes?note=`: the note that a link's words mean, or 404 and the reason.
 
     Args:
         notes: The vault's notes; `None`: there are none to show.

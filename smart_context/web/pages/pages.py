@@ -78,9 +78,10 @@ MAX_CHARACTERS = 2_000
 
 
 def other_versions(document: Mapping[str, Any]) -> list[JsonObject]:
-    """The versions that can't be made current, newest first, as plain text.
+    """The versions that can't be made the current one, newest first, as plain text.
 
-    Those of a program that keeps its history itself, and those that follow a message that is gone.
+    These are versions of a program that keeps its own history, and versions after a message that no
+    longer exists.
     """
     shown = branches_of(document) if is_of_client(document) else unreachable(document)
     return [
@@ -100,7 +101,7 @@ T = TypeVar("T")
 
 _LISTED_CHATS = 500
 _NEW, _NEW_S = "smart_context_new", 24 * 3600
-"""The cookie that says that a chat's page is a new one's, and for how long."""
+"""The cookie that marks a chat's page as a new one, and its duration in seconds."""
 
 _COUNT = re.compile("[0-9]{1,6}")
 _EXPORTED: Mapping[Form, str] = {
@@ -122,7 +123,7 @@ def page_routes(
 
     Args:
         child: A process for rendering that may take long; `None` renders everything here.
-        notes: What links to notes lead to; `None`: nowhere.
+        notes: The notes that links lead to; `None`: links lead nowhere.
     """
     messages = MessageHtml(child)
     templates = PageTemplates(messages)
@@ -156,7 +157,7 @@ def page_routes(
 
 
 async def unknown_address(_request: Request) -> Response:
-    """The page for an address that leads nowhere, in the looks of the others."""
+    """The page for an unknown address, in the style of the others."""
     return await PageTemplates(MessageHtml(None)).page(
         "pages/failed.html",
         status_code=404,
@@ -246,7 +247,7 @@ class _Pages:
             return PlainTextResponse(missing, status_code=404, headers=NO_STORE)
         wanted = request.query_params.get("as", "markdown")
         form = cast("Form", wanted) if wanted in ENDINGS else "markdown"
-        chat_id = request.path_params["chat_id"]  # which was checked
+        chat_id = request.path_params["chat_id"]  # checked before
         render = self._messages.for_page()
         attached = (
             await embedded(document, partial(self._attached, request)) if form == "html" else {}
@@ -379,12 +380,12 @@ class _Pages:
         return SmartContextCommands(self._commands, _caller(request))
 
     async def _folder(self, request: Request) -> str:
-        """Where the vault is; empty for somebody else than the owner."""
+        """The folder of the vault; empty for other people than the owner."""
         view = await self._plugin(request).ask("system.settings", {})
         return str(Path(view["files"]["vault"]).parent) if view and "files" in view else ""
 
     async def _system(self, request: Request, chat_id: str | None = None) -> dict[str, Any]:
-        """What the frame of each page shows of the server, with the model of a chat."""
+        """The state of the server in the frame of each page, with the model of a chat."""
         plugin = self._plugin(request)
         return {
             "system": await plugin.ask("system.status", {"chat_id": chat_id}),
@@ -393,7 +394,7 @@ class _Pages:
         }
 
     async def _listing(self, request: Request, chats: Sequence[ChatRow]) -> dict[str, Any]:
-        """Who reads the list, the names of those who share chats in it, and the chats answered."""
+        """The list's reader, the names of people who share its chats, and chats being answered."""
         me = _me(request)
         people = {chat.person for chat in chats if chat.shared} if me else set()
         return {
@@ -415,7 +416,7 @@ class _Pages:
         is_page: bool = False,
     ) -> dict[str, Any]:
         window = window_asked_for(messages, request.query_params)
-        far = None  # what is far up is shown above the newest
+        far = None  # a run far up is shown above the newest one
         if is_page and not window.is_newest and "before" not in request.query_params:
             far, window = window, window_asked_for(messages, QueryParams())
         self._messages.expect(message.text for message in window.messages)
@@ -449,7 +450,7 @@ class _Pages:
 async def _or_why(
     read: Callable[[Caller, str], Awaitable[T]], caller: Caller, chat_id: str
 ) -> tuple[T | None, str]:
-    """What is read of a chat, or `None` and the reason."""
+    """The result of reading a chat, or `None` and the reason."""
     try:
         return await read(caller, check_chat_id(chat_id)), ""
     except ChatIdInvalid:
@@ -463,12 +464,12 @@ def _caller(request: Request) -> Caller:
 
 
 def _is_guest(request: Request) -> bool:
-    """True for others than the owner of the installation, who may not change its settings."""
+    """True unless the person owns the installation; guests may not change its settings."""
     return _caller(request).person != OWNER
 
 
 def _me(request: Request) -> dict[str, Any] | None:
-    """Whom the page is for; `None` where there is only one person."""
+    """The person who reads the page; `None` if there is only one person."""
     let_in = admitted(request.scope)
     if not let_in.name:
         return None
@@ -476,24 +477,24 @@ def _me(request: Request) -> dict[str, Any] | None:
 
 
 def _sharing(row: ChatRow | None, caller: Caller) -> dict[str, Any]:
-    """Whether a chat is shared, and by whom; one without messages is its reader's."""
+    """The sharing of a chat: on or off, and its person; a chat without messages is its reader's."""
     person = row.person if row else caller.person
     return {"on": bool(row and row.shared), "person": person, "mine": person == caller.person}
 
 
 def _groups(chats: Sequence[ChatRow], most: int = _LISTED_CHATS) -> tuple[ChatGroup, ...]:
-    """The groups of the newest chats, and of those that are pinned, however old."""
+    """The groups of the newest chats and of all pinned ones."""
     older = [chat for chat in chats[most:] if chat.pinned and not chat.archived]
     return chat_groups([*chats[:most], *older], _now())
 
 
 def _now() -> datetime:
-    """The time where the server is, which the page's script says in the reader's zone."""
+    """The server's local time; the page's script shows it in the reader's zone."""
     return datetime.now().astimezone()
 
 
 def _number(text: str) -> int:
-    """How many chats a page asks for."""
+    """The number of chats that a page asks for, at least `_LISTED_CHATS`."""
     asked = int(text) if _COUNT.fullmatch(text) else 0
     return max(asked, _LISTED_CHATS)
 

@@ -1,4 +1,4 @@
-"""What pages ask the Smart Context plugin: the only file of the web layer that names its commands.
+"""The pages' questions to the Smart Context plugin; no other file of `web` names its commands.
 
 The host runs commands by name, so the web layer needs no import of the plugin.
 """
@@ -16,7 +16,7 @@ from smart_context.topics.stored import public_topics
 from smart_context.web.pages.views.turn_view import ChatOfTurn, PanelView, early_panel, panel_view
 
 FILTER_PATIENCE_S = 0.4
-"""How long a page waits for the filter; after that its script asks again."""
+"""The longest wait of a page for the filter; after that its script asks again."""
 
 
 class SmartContextCommands:
@@ -52,11 +52,11 @@ class SmartContextCommands:
         )
 
     async def has_recalls(self, chat_id: str) -> bool:
-        """Whether a chat without messages was begun with something of other chats."""
+        """True if a chat without messages begins with content of other chats."""
         return bool(await self._listed("smart_context.recalls", "recalls", {"chat_id": chat_id}))
 
     async def has_notes(self) -> bool:
-        """False if the vault has certainly no notes."""
+        """False if the vault is known to have no notes."""
         with anyio.move_on_after(FILTER_PATIENCE_S):
             answer = await self.ask("smart_context.list_notes", {"limit": 1})
             return not answer or answer.get("files") != 0

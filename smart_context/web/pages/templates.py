@@ -70,7 +70,7 @@ def _icons() -> Markup:
     return Markup(hidden)  # noqa: S704 - our own file
 
 
-@functools.cache  # the same for every host: it holds nothing but the templates
+@functools.cache  # the same for every host: it holds the templates only
 def _environment() -> jinja2.Environment:
     templates = jinja2.Environment(
         loader=jinja2.FileSystemLoader(asset("templates")),
@@ -123,7 +123,7 @@ def joined_script(root: Path, entry: str) -> str:
 
 
 def _join(root: Path, path: str, modules: dict[str, str], importers: tuple[str, ...]) -> str:
-    """Add a module after all that it imports; returns the name of what it exports."""
+    """Add a module after all that it imports; returns the name of its exports."""
     name = "$" + _BETWEEN.sub("_", path.removesuffix(".js"))
     if path in importers:
         raise ValueError(f"{' imports '.join((*importers, path))}: modules can't form a circle")

@@ -1,4 +1,4 @@
-"""Lets in who has logged in at an OpenID provider: `[access] mode = "oidc"`.
+"""Lets in people who have logged in at an OpenID provider: `[access] mode = "oidc"`.
 
 A page without a session leads to the provider, which leads back to `/auth/callback` with a code.
 State, nonce and PKCE tie that code to the browser that began. The session's cookie is strict, so
@@ -75,15 +75,15 @@ class OidcDoor:
     """Decides who is let in."""
 
     settings: AccessSettings  # the provider, and who owns this installation
-    provider: LoginProvider  # says who logged in
-    sessions: SignedSessions  # those who logged in
+    provider: LoginProvider  # tells who logged in
+    sessions: SignedSessions  # the sessions of people who logged in
     _: KW_ONLY
-    clients: ClientDoor  # decides on what no browser asks
+    clients: ClientDoor  # decides on requests that are not from browsers
     hosts: Hosts  # names and addresses that the server goes by
-    throttle: Throttle  # slows down who guesses
+    throttle: Throttle  # slows down guessing
 
     async def admit(self, facts: RequestFacts) -> Verdict:
-        """What to do with a request."""
+        """The verdict on a request."""
         if (verdict := await self.clients.admit(facts)) is not None:
             return verdict
         if facts.path.startswith(AUTH) and not facts.is_socket:
@@ -94,7 +94,7 @@ class OidcDoor:
         return self._check(facts, session)
 
     async def ended(self, sessions: frozenset[str]) -> frozenset[str]:
-        """Those of some sessions that were ended."""
+        """The sessions among these that were ended."""
         return frozenset([each for each in sessions if await self.sessions.is_over(each)])
 
     def _check(self, facts: RequestFacts, session: PersonSession) -> Verdict:
@@ -178,7 +178,7 @@ class OidcDoor:
             return TOO_MANY
 
     async def _finished(self, facts: RequestFacts) -> tuple[Verdict, bool]:
-        """The answer to a browser that comes back, and whether somebody may be guessing."""
+        """The answer to a browser that comes back, and True if it may be guessing."""
         await self.sessions.open()
         cookies = facts.headers.get("cookie", ())
         login = self.sessions.login_in(cookies, facts.parameter("state") or "")
@@ -261,7 +261,7 @@ def _is_page(facts: RequestFacts) -> bool:
 
 
 def _own_path(text: str) -> str:
-    """A path of this server, whatever address was given."""
+    """A path of this server, for any address that was given."""
     path = "/" + text.lstrip("/\\")
     return path if path.isprintable() and "\\" not in path else "/"
 

@@ -18,7 +18,7 @@ from smart_context.base.config.endpoints import is_loopback
 from smart_context.base.values import JsonObject
 
 _ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512"]
-"""Signatures by the provider's own keys; none that its clients could make."""
+"""Signature methods with keys that only the provider has; its clients can't make these."""
 
 _SCOPE = "openid profile email"
 _KNOWN_S = 3600.0
@@ -29,7 +29,7 @@ _NAMES = ("name", "preferred_username", "email")
 
 
 class ProviderFailed(Exception):
-    """The provider can't be asked, or says no; the words are for whoever logs in."""
+    """The provider can't be asked, or refuses; the words are for the person who logs in."""
 
 
 class LoginProvider:
@@ -49,7 +49,7 @@ class LoginProvider:
         self._asking: asyncio.Task[None] | None = None
 
     async def login_address(self, redirect_uri: str, state: str, nonce: str, verifier: str) -> str:
-        """Where a browser logs in.
+        """The address at which a browser logs in.
 
         Raises:
             ProviderFailed: The provider can't be asked.
@@ -67,7 +67,7 @@ class LoginProvider:
     async def person(
         self, code: str, redirect_uri: str, nonce: str, verifier: str
     ) -> tuple[str, str]:
-        """Who logged in: the provider's name for them, and their own.
+        """The person who logged in: the provider's name for them, and their own.
 
         Raises:
             ProviderFailed: The code is not valid, or the answer is not the provider's.
@@ -88,7 +88,7 @@ class LoginProvider:
         return claims["sub"], shown or claims["sub"]
 
     def is_issuer(self, issuer: str | None) -> bool:
-        """True unless an answer says that it is another provider's."""
+        """True unless an answer names another provider."""
         return issuer is None or issuer.rstrip("/") == self._settings.issuer.rstrip("/")
 
     async def _claims(self, token: JsonObject, nonce: str) -> CodeIDToken:
@@ -136,11 +136,11 @@ class LoginProvider:
         """The provider's metadata.
 
         Raises:
-            ProviderFailed: It can't be had, or is not the provider's.
+            ProviderFailed: If the metadata can't be fetched, or is not the provider's.
         """
         if time.monotonic() - self._known_at > _KNOWN_S:
-            # All who wait get one answer: one after the other, a provider that hangs would take
-            # its time with each.
+            # All waiting requests share one answer: asked one by one, a provider that hangs would
+            # delay each of them.
             if self._asking is None or self._asking.done():
                 self._asking = asyncio.create_task(self._ask())
             await asyncio.shield(self._asking)

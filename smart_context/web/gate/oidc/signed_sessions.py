@@ -25,7 +25,7 @@ from smart_context.host.reading import PEOPLE
 from smart_context.web.gate.access import cookie_values, same_text
 
 SESSION_S = 12 * 3600
-"""How long a session lasts; then the provider is asked again."""
+"""The duration of a session; then the provider is asked again."""
 
 CLAIM_S = 60
 """Time for a page from logging in to its key."""
@@ -34,10 +34,10 @@ LOGIN_S = 600
 """Time to log in at the provider."""
 
 LONGEST_LOCATION = 2_000
-"""Of a page to go on to after logging in: browsers drop cookies of more than 4 KB."""
+"""The longest address of a page after logging in: browsers drop cookies of more than 4 KB."""
 
 LOOK_AGAIN_S = 2.0
-"""How long a session that was ended elsewhere may still be let in."""
+"""The longest time for which a session that was ended elsewhere may still be let in."""
 
 _SECRET = "session-secret"  # noqa: S105 - the name of a document
 _LEAST_SECRET = 32
@@ -68,7 +68,7 @@ class SharedDocuments(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonSession:
-    """Somebody who logged in, in one browser."""
+    """The session of a person who logged in, in one browser."""
 
     id: str  # names the session
     sub: str  # the person, as the provider names them
@@ -83,8 +83,8 @@ _SESSION = TypeAdapter(PersonSession)
 class Login:
     """A login that has begun."""
 
-    state: str  # what the provider sends back
-    location: str  # where on this server to go on afterwards
+    state: str  # sent back by the provider
+    location: str  # the path on this server to open afterwards
 
 
 @dataclass(eq=False, repr=False)
@@ -171,7 +171,7 @@ class SignedSessions:
         return self._digest("files", session.id)[:32]
 
     def new_code(self, session: PersonSession) -> str:
-        """What the next page exchanges for the key, within a minute."""
+        """The code that the next page exchanges for the key, within a minute."""
         until = int(self.clock()) + CLAIM_S
         return f"{until}-{self._digest('code', session.id, str(until))}"
 
@@ -182,7 +182,7 @@ class SignedSessions:
         return is_ours and int(until) >= self.clock()
 
     def new_login(self, location: str) -> Login:
-        """A login that begins now; it leads to the first page where a location is too long."""
+        """A login that begins now; it leads to the first page if the location is too long."""
         is_short = location.isascii() and len(location) <= LONGEST_LOCATION
         location = location if is_short else "/"
         return Login(state=secrets.token_urlsafe(24), location=location)
@@ -206,7 +206,7 @@ class SignedSessions:
         return self._digest("verifier", login.state)
 
     def nonce_of(self, login: Login) -> str:
-        """What the provider's token must hold."""
+        """The nonce that the provider's token must have."""
         return self._digest("nonce", login.state)
 
     def _signed(self, purpose: str, value: JsonObject) -> str:

@@ -1,7 +1,7 @@
-"""Emphasis beside Chinese, Japanese and Korean text, which has no spaces around words.
+"""Emphasis next to Chinese, Japanese and Korean text, which has no spaces around words.
 
-CommonMark takes the marks of `是**“重要”**的` for asterisks: inside of them stands punctuation, and
-outside no space. By the CJK-friendly amendments to CommonMark a character of these scripts outside
+CommonMark takes the marks of `是**“重要”**的` for asterisks: punctuation is inside of them, and no
+space outside. By the CJK-friendly amendments to CommonMark, a character of these scripts outside
 counts like a space, and their punctuation inside like a letter. Other text is not affected.
 """
 
@@ -19,7 +19,7 @@ _IDEOGRAPHIC_VARIANTS = ("\U000e0100", "\U000e01ef")
 
 
 def enable_cjk_emphasis(parser: MarkdownIt) -> None:
-    """Let a parser take what touches CJK text for emphasis or struck out, as readers do."""
+    """Let a parser recognise emphasis and strikethrough next to CJK text, as readers do."""
     parser.inline.ruler.at("emphasis", _emphasis)
     parser.inline.ruler.at("strikethrough", _strikethrough)
 
@@ -37,7 +37,7 @@ def _strikethrough(state: StateInline, silent: bool) -> bool:
 
 
 def _flanked(state: StateInline, start: int, first: int) -> bool:
-    """Say anew of the marks from `start` to here whether they open or close, beside CJK text."""
+    """Decide again if the marks from `start` to here open or close, next to CJK text."""
     end = min(state.pos, state.posMax)
     outside = _before(state.src, start)
     inside = state.src[end] if end < state.posMax else " "
@@ -53,7 +53,7 @@ def _flanked(state: StateInline, start: int, first: int) -> bool:
 
 
 def _before(text: str, position: int) -> str:
-    """The character before a position; of one with a variation selector, the character itself."""
+    """The character before a position, without its variation selector."""
     if position == 0:
         return " "
     character = text[position - 1]

@@ -1,7 +1,7 @@
 """Footnotes, as GitHub draws them: a number in the text, and the notes at its end.
 
-A note to which nothing refers is shown, too, so that no text is lost. Ids come last, from
-`with_ids`: the HTML of a message is kept by its text, and a page may show the same text twice.
+A note without a reference is shown, too, so that no text is lost. Ids are added last, by
+`with_ids`: the HTML of a message is cached by its text, and a page may show the same text twice.
 """
 
 import html
@@ -25,7 +25,7 @@ FOOTNOTE_ATTRIBUTES = {
     "li": {"data-footnote", "value"},
     "section": {"aria-label"},
 }
-"""What a sanitiser has to let through for them."""
+"""The attributes that a sanitiser must allow for footnotes."""
 
 _REFERENCE = re.compile(r"\[\^[^\s\[\]]{1,100}+\]")
 _NUMBER = re.compile(r"[1-9][0-9]{0,3}")
@@ -38,8 +38,8 @@ def enable_footnotes(parser: MarkdownIt, *, in_part: bool) -> None:
     """Let a parser understand `[^1]` and `[^1]: note`.
 
     Args:
-        in_part: It is given parts of texts, so a note and what refers to it may come apart: both
-            are drawn alone, with the name of the note for a number.
+        in_part: The parser gets parts of texts, so a note and its reference may be in different
+            ones: each is drawn alone, with the name of the note instead of a number.
     """
 
     def reference(state: StateInline, silent: bool) -> bool:
@@ -72,11 +72,11 @@ def enable_footnotes(parser: MarkdownIt, *, in_part: bool) -> None:
 
 
 def with_ids(shown: str, name: str) -> str:
-    """The clean HTML of a text with links between notes and what refers to them.
+    """The clean HTML of a text, with links between notes and their references.
 
     Args:
-        shown: Of one text.
-        name: No other text on the page has it.
+        shown: The clean HTML of one text.
+        name: A name that no other text on the page has.
     """
     named = quote(name, safe="")
 
@@ -94,7 +94,7 @@ def with_ids(shown: str, name: str) -> str:
 
 
 def _keep_all(state: StateCore) -> None:
-    """A core rule: list the notes that are there, also those to which nothing refers."""
+    """A core rule: list the notes that exist, including those without a reference."""
     there = [t.meta["label"] for t in state.tokens if t.type == "footnote_reference_open"]
     footnotes: Mapping[str, Any] = state.env.get("footnotes", {})
     if not footnotes:

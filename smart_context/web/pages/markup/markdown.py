@@ -1,9 +1,9 @@
 """Renders Markdown to safe HTML.
 
-CommonMark with tables, strikethrough and footnotes; raw HTML stays text, but for line breaks, keys,
-and what stands higher or lower. Nothing remote is loaded: images
-become links. Formulas are drawn as MathML. Direction-changing characters are shown by their code,
-so text can't pose as other text. The result passes an allow-list (`nh3`).
+CommonMark with tables, strikethrough and footnotes; raw HTML stays text, except line breaks, keys,
+superscripts and subscripts. Nothing remote is loaded: images become links. Formulas are drawn as
+MathML. Direction-changing characters are shown by their code, so text can't pose as other text. The
+result passes an allow-list (`nh3`).
 """
 
 import html
@@ -44,7 +44,7 @@ _SHAPING = {
     "width",
 }
 FORMULA_ATTRIBUTES = dict.fromkeys(FORMULA_TAGS, _SHAPING)
-"""What shapes a formula, and nothing that colours, moves or links a part of it."""
+"""The attributes that shape a formula; none colours, moves or links a part of it."""
 
 _KEPT = 2_000
 _SPACE = re.compile(r"[0-2](\.\d{1,4})?em")
@@ -55,7 +55,7 @@ _KNOWN_AS = (
     (re.compile(r"(\\begin\{[pbvBV]matrix\})"), r"{\1"),
     (re.compile(r"(\\end\{[pbvBV]matrix\})"), r"\1}"),
 )
-"""What the library doesn't know, and how to say the same to it."""
+"""TeX that the library doesn't know, with its replacement."""
 
 
 @lru_cache(_KEPT)
@@ -86,7 +86,7 @@ def mathml(tex: str, *, displayed: bool) -> str | None:
 
 NOTE_TAGS = {"input"}
 NOTE_ATTRIBUTES = {"a": {"data-note"}, "input": {"type", "disabled", "checked", "aria-label"}}
-"""What a sanitiser has to let through for them."""
+"""The attributes that a sanitiser must allow for notes and tasks."""
 
 _NOTE_LINK = re.compile(r"!?\[\[([^\[\]|\n]{1,300})(?:\|([^\[\]\n]{1,300}))?\]\]")
 _NOTE_PATH = re.compile(r"(?:\.{1,2}/)*+([^/:?#][^:?#]*\.md(?:#.*)?)", re.IGNORECASE)
@@ -113,7 +113,7 @@ def _note_link(state: StateInline, silent: bool) -> bool:
 
 
 def _note_at(target: str) -> str:
-    """The words for the note that a Markdown link leads to; empty if it leads to none."""
+    """The name of the note that a Markdown link leads to; empty if it leads to no note."""
     found = _NOTE_PATH.fullmatch(unquote(target))
     return found[1] if found else ""
 
@@ -147,9 +147,9 @@ class TooManyCells(Exception):
 
 
 def enable_bounded_tables(parser: MarkdownIt) -> None:
-    """Let a parser make tables, as many cells as are written and 5,000 that are not.
+    """Let a parser make tables with all written cells and up to 5,000 that fill up rows.
 
-    Rendering raises `TooManyCells` where there are more.
+    Rendering raises `TooManyCells` if there are more.
     """
     parser.enable("table")
     parser.block.ruler.at("table", _bounded, {"alt": ["paragraph", "reference"]})
@@ -160,7 +160,7 @@ def _bounded(state: StateBlock, first: int, last: int, silent: bool) -> bool:
         return table(state, first, last, silent)
     line = state.src[state.bMarks[first + 1] : state.eMarks[first + 1]]
     columns = line.strip(" \t|").count("|") + 1
-    most_cells = len(state.src) // 2 + _MOST_FILLED  # what is written has a mark and a character
+    most_cells = len(state.src) // 2 + _MOST_FILLED  # a written cell has a mark and a character
     used = state.env.get("cells", 0)
     end = min(last, first + 2 + max(0, most_cells - used) // columns)
     if not table(state, first, end, False):
@@ -187,7 +187,7 @@ Colour = Callable[[str, str], str]
 """Makes safe HTML of code in a language."""
 
 _WORDS = re.compile(r"(?:[^\W_]|[ ,.;?'\"()/])++")
-"""What has no mark of Markdown in it, as most cells of tables: no rule needs to look at it."""
+"""Text without a mark of Markdown, such as most cells of tables: it needs no rule."""
 
 _DIRECTION_CONTROLS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 _FORMULA_MARKS = {"$$": "$$", r"\[": r"\]", r"\(": r"\)"}
@@ -334,7 +334,7 @@ def clean(unsafe: str) -> str:
 
 
 def _formula_end(text: str, start: int, limit: int) -> int:
-    """Where the formula that begins at `start` ends; -1 if there is none."""
+    """The end of the formula that begins at `start`; -1 if there is none."""
     if closing := _FORMULA_MARKS.get(text[start : start + 2]):
         found = text.find(closing, start + 2, min(limit, start + _MAX_FORMULA_CHARS))
         return -1 if found < 0 else found + 2
@@ -343,7 +343,7 @@ def _formula_end(text: str, start: int, limit: int) -> int:
 
 
 def _formula(state: StateInline, silent: bool) -> bool:
-    """An inline rule: what stands between dollars or TeX's brackets is a formula."""
+    """An inline rule: text between dollars or TeX's brackets is a formula."""
     if state.src[state.pos] not in "$\\":
         return False
     end = _formula_end(state.src, state.pos, state.posMax)
@@ -356,7 +356,7 @@ def _formula(state: StateInline, silent: bool) -> bool:
 
 
 def _bare_link(state: StateInline, silent: bool) -> bool:
-    """An inline rule: an address that stands in a text is a link."""
+    """An inline rule: an address in a text is a link."""
     if state.src[state.pos] != ":" or state.linkLevel:
         return False
     scheme = _BARE_SCHEME.search(state.pending, max(0, len(state.pending) - _LONGEST_SCHEME))
@@ -392,7 +392,7 @@ def _known_html(state: StateInline, silent: bool) -> bool:
 
 
 def _length(address: str) -> int:
-    """How much of it is the address, and not the end of the sentence around it."""
+    """The length of the address, without the end of the sentence around it."""
     counts = Counter(address)
     end = len(address)
     while (last := address[end - 1]) in _ENDS_NO_LINK or (
@@ -422,7 +422,7 @@ def _formula_lines(state: StateBlock, first: int, last: int, silent: bool) -> bo
 
 
 def _inline(state: StateCore) -> None:
-    """The core rule of the same name; texts without marks take no more than a pattern."""
+    """The core rule of the same name; faster for texts without marks."""
     for token in state.tokens:
         if token.type != "inline":
             continue
@@ -434,7 +434,7 @@ def _inline(state: StateCore) -> None:
 
 
 def _tame(state: StateCore) -> None:
-    """A core rule: links that lead nowhere safe become text, blocks get their own direction."""
+    """A core rule: unsafe links become text, and blocks get their own direction."""
     for block in state.tokens:
         if block.type in _OWN_DIRECTION:
             block.attrSet("dir", "auto")
@@ -465,7 +465,7 @@ def _tame_links(tokens: Sequence[Token]) -> None:
 
 
 def _rule(draw: Callable[[Token, MutableMapping[str, Any]], str]) -> Callable[..., str]:
-    """What draws a token as a rule of the renderer."""
+    """A rule of the renderer that draws a token by this function."""
 
     def rule(
         _renderer: RendererHTML,

@@ -38,7 +38,8 @@ _NEEDED = (
 QUICK_CHARS = 20_000
 """Longest message rendered here: 0.25 s for the slowest Markdown, 25 ms for usual text.
 
-`tables` bounds the cells that nobody wrote; the rest is in proportion to the characters.
+`enable_bounded_tables` limits the cells that are not in the text; the rest is in proportion to the
+characters.
 """
 
 HERE_S = 0.5
@@ -58,7 +59,7 @@ _COLOURS_TURN_S = 0.2
 
 _LASTING = frozenset({"slow", "memory", "crashed"})
 _MAX_TOO_COSTLY = 2
-"""Messages of a page that may be too costly to highlight; then no more are tried."""
+"""The most messages of a page that fail to be highlighted; then no more are tried."""
 
 _REMEMBERED_CHARS = 32 << 20
 

@@ -1,1 +1,1 @@
-"""What templates show of messages, turns and the panel."""
+"""The values that templates show: of messages, turns and the panel."""

@@ -1,6 +1,6 @@
 """The list of chats, so that each can be told from all others; and what a search found.
 
-Pinned chats come first, then folders, then the others by date; what is archived comes last.
+Pinned chats come first, then folders, then the others by date, and archived chats last.
 """
 
 from collections import Counter
@@ -23,11 +23,11 @@ class ChatLine:
     """A chat in the list."""
 
     row: ChatRow
-    # when it was last written in: the time of today or the day; `?` if that is unknown. The page's
-    # script says it in the reader's language.
+    # the time of its last change: the time of today, or the day; `?` if unknown. The page's script
+    # shows it in the reader's language.
     when: str
     hues: tuple[Colour, ...]  # the numbers of its topics' colours
-    twin: str  # what tells it from a chat of the same title, time and last words; mostly empty
+    twin: str  # tells it from a chat of the same title, time and last words; mostly empty
 
 
 GroupKind = Literal["pinned", "folder", "time", "archived"]
@@ -35,7 +35,7 @@ GroupKind = Literal["pinned", "folder", "time", "archived"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatGroup:
-    """Chats that stand together."""
+    """Chats that are listed together."""
 
     kind: GroupKind
     name: str  # `Pinned`, a folder's name, `Today`, `Yesterday`, …, a month, or `Archived`
@@ -43,7 +43,7 @@ class ChatGroup:
 
     @property
     def folds(self) -> bool:
-        """The group is closed until it is opened."""
+        """True if the group is closed at first."""
         return self.kind in {"folder", "archived"}
 
 
@@ -64,7 +64,7 @@ def chat_groups(rows: Sequence[ChatRow], now: datetime) -> tuple[ChatGroup, ...]
 
 
 def _lines(rows: Sequence[ChatRow], now: datetime) -> list[ChatLine]:
-    """How each chat is shown; those that look the same get what tells them apart."""
+    """The line of each chat; lines that look the same get an addition that tells them apart."""
     seen = Counter(_looks(row, now) for row in rows)
     return [
         ChatLine(
@@ -80,7 +80,7 @@ def _lines(rows: Sequence[ChatRow], now: datetime) -> list[ChatLine]:
 
 
 def _place(row: ChatRow, now: datetime) -> tuple[tuple[int, str, str], GroupKind, str]:
-    """What the groups are sorted by, and the group of a chat."""
+    """The sort key of a chat's group, with the kind and name of the group."""
     if row.archived:
         return (3, "", ""), "archived", "Archived"
     if row.pinned:
@@ -109,7 +109,7 @@ def _group(row: ChatRow, now: datetime) -> str:
 
 
 def _written(row: ChatRow, now: datetime) -> datetime | None:
-    """When it was last written in, where the reader is."""
+    """The time of a chat's last change, in the reader's zone; `None` if unknown."""
     try:
         return datetime.fromisoformat(row.updated_at).astimezone(now.tzinfo)
     except (ValueError, OverflowError):
@@ -135,7 +135,7 @@ class SearchedChat:
 
     chat_id: str
     title: Pieces
-    line: ChatLine | None  # how the list of chats shows it; `None` if it has just gone
+    line: ChatLine | None  # its line in the list of chats; `None` if it has just been removed
     hits: list[tuple[str, Pieces]] = field(default_factory=list)  # its messages, by their ids
 
     @property
@@ -182,7 +182,7 @@ class Relative:
 
     chat_id: str  # its id
     title: str  # its title; empty if it is gone, or another's
-    words: str  # what it has to do with this chat
+    words: str  # its relation to this chat
     topics: str = ""  # the topics that were split off, in words; may be empty
     at: str = ""  # the place in it, as the end of its address; may be empty
 
@@ -193,7 +193,7 @@ class Relative:
 
 
 def relatives_of(document: Mapping[str, Any], titles: Mapping[str, str]) -> list[Relative]:
-    """The relatives of a chat: where it comes from first, then what left it, newest first.
+    """The relatives of a chat: first its origins, then the chats split off, newest first.
 
     Args:
         titles: The titles of the chats that the reader may open.

@@ -1,7 +1,7 @@
-"""How each message of a page is shown: in context or not, and folded away with its neighbours.
+"""The state of each message of a page: in context or not, and folded with its neighbours.
 
-The page's script decides the same when the filter changes (`highlight.js`, `folds.js`); a page is
-sent with what it would decide, so that nothing moves once it runs.
+The page's script makes the same decisions when the filter changes (`highlight.js`, `folds.js`). A
+page is sent with its decisions, so that nothing moves once it runs.
 """
 
 from collections.abc import Sequence
@@ -43,9 +43,10 @@ class MessageRun:
 def window_asked_for(messages: Sequence[Message], asked: QueryParams) -> MessageRun:
     """The messages that an address asks for.
 
-    `ids` are those that exist, in the chat's order. `before` and `after` are a page on that side of
-    a message, or of the chat's end if it is missing; `since` is a message and all after it; `at`
-    one with a few before it, to the end if that is near. The default is the last page.
+    `ids` gives these messages, in the chat's order, as far as they exist. `before` and `after` give
+    a page on that side of a message, or of the chat's end if it is missing; `since` a message and
+    all after it; `at` a message with a few before it, to the end if that is near. The default is
+    the last page.
     """
     count, size = len(messages), _limit(asked.get("limit", ""))
     if asked.get("ids"):
@@ -61,7 +62,7 @@ def window_asked_for(messages: Sequence[Message], asked: QueryParams) -> Message
 
 
 def _span(side: str, place: int, count: int, size: int) -> tuple[int, int]:
-    """Where the messages on a side of a place begin and end; may reach beyond all `count`."""
+    """The bounds of the messages on a side of a place; may reach beyond all `count`."""
     match side:
         case "before":
             return place - size, place
@@ -88,18 +89,18 @@ def _ids(values: Sequence[str]) -> list[str]:
 
 
 _ANSWERS_LOOKED_AT = 8
-"""An answer that is being written is among the last messages."""
+"""The number of last messages that are searched for an answer that is being written."""
 
 _LAID_OUT = 40
-"""The newest that are drawn are laid out at once, the others when they come near."""
+"""The number of newest drawn messages that are laid out at once; others when they come near."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageState:
-    """How a page shows one message."""
+    """The state in which a page shows one message."""
 
     is_inside: bool = False  # it is known to be in context
-    is_out: bool = False  # it is known not to be
+    is_out: bool = False  # it is known to be out of context
     is_folded: bool = False  # one line stands for it and its neighbours that are out
     line: int = 0  # the number of messages that the line before it stands for; 0: there is none
     is_near_end: bool = False  # it is laid out at once
@@ -114,13 +115,13 @@ def message_states(
     *,
     folds: bool = True,
 ) -> list[MessageState]:
-    """How to show each message of a window.
+    """The state of each message of a window.
 
     Args:
         messages: The window, oldest first.
-        panel: What the plugin says is in context; `None` if it is turned off.
-        compaction: What a summary replaces of the window.
-        folds: Messages that are out may be folded.
+        panel: The plugin's panel, with the messages in context; `None` if it is turned off.
+        compaction: The summaries in use, which replace messages of the window.
+        folds: True if messages out of context may be folded.
     """
     inside = (panel.message_ids if panel else None) or frozenset()
     hues, only = _hues(panel) if panel else ({}, None)
@@ -155,7 +156,7 @@ def _outs(
         and (place < known or (compaction.covers(place, message) and message.id not in kept_anyway))
         for place, message in enumerate(messages)
     ]
-    # Notices are never sent: they only fold where the filter folds messages, too.
+    # Notices are never sent: they fold only if the filter folds messages, too.
     said = zip(outs[compaction.count :], messages[compaction.count :], strict=True)
     if any(
         is_out and not (message.is_extracted or message.id in compaction.behind)
@@ -183,7 +184,7 @@ def _folded(
 
 
 def _may_fold(message: Message, *, is_compacted: bool) -> bool:
-    """Summaries, failed answers and notices are needed until a summary replaces them."""
+    """False for summaries, failed answers and notices, unless a summary replaces them."""
     is_needed = message.is_summary or message.error or is_notice(message)
     return not message.generating and (is_compacted or not is_needed)
 
@@ -191,7 +192,7 @@ def _may_fold(message: Message, *, is_compacted: bool) -> bool:
 def _lines(messages: Sequence[Message], folded: Sequence[bool]) -> list[int]:
     """For each message the length of the folded run that begins with it, else 0.
 
-    Notices, which are never sent, don't count beside messages.
+    Notices, which are never sent, count only in a run without messages.
     """
     lines: list[int] = []
     for is_folded, run in groupby(zip(folded, messages, strict=True), key=itemgetter(0)):
@@ -202,7 +203,7 @@ def _lines(messages: Sequence[Message], folded: Sequence[bool]) -> list[int]:
 
 
 def _hues(panel: PanelView) -> tuple[dict[str, Colour], Colour | None]:
-    """The hues of the topics that keep messages, by message, and that of all others."""
+    """The hues of the topics that keep messages, by message, and the hue of all others."""
     picked = {topic.label: topic.hue for topic in panel.topics if topic.is_active}
     kept_by = panel.state.get("kept_by") or {}
     if not kept_by:
@@ -218,7 +219,7 @@ def _hues(panel: PanelView) -> tuple[dict[str, Colour], Colour | None]:
 def _under_way(messages: Sequence[Message]) -> int:
     """The place of the question that is being answered; the end if none is.
 
-    The plugin says nothing of an answer that is being written, and its question is sent anyway.
+    The plugin does not report an answer that is being written, and its question is always sent.
     """
     for place in range(len(messages) - 1, max(-1, len(messages) - 1 - _ANSWERS_LOOKED_AT), -1):
         if messages[place].generating:

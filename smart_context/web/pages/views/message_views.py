@@ -1,4 +1,4 @@
-"""A chat's messages as a page shows them, with safe HTML, and why an answer failed."""
+"""A chat's messages in the form for pages, with safe HTML, and the reasons of failed answers."""
 
 import json
 import re
@@ -39,7 +39,7 @@ class AttachedView:
 
 
 def attached_views(message: Message) -> tuple[AttachedView, ...]:
-    """The chips of a message: files, then links; those without a name are left out."""
+    """The chips of a message: files, then links; files and links without a name are left out."""
     return (
         *(_file(entry) for entry in message.files if _name(entry)),
         *(_link(entry) for entry in message.links if _name(entry)),
@@ -65,17 +65,17 @@ def _name(entry: Mapping[str, Any]) -> str:
 
 
 _HEADLINE = re.compile(r"\*(Summary of [^\n,]+)(?:, ([^\n]+?))?\.\*\s*\n")
-"""The first line of the product's summaries: of how much, and by whom."""
+"""The first line of the product's summaries: their extent and their author."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SummaryView:
     """A summary as a card."""
 
-    title: str  # what it replaces
-    by: str = ""  # who wrote it, or how; empty if unknown
+    title: str  # its extent or its topics
+    by: str = ""  # its author or method; empty if unknown
     is_cleared: bool = False  # it replaces messages that are no longer sent in any form
-    # the messages that it stands for; none for one of all that was said before
+    # the messages that it replaces; empty if it replaces all before it
     summarizes: tuple[MessageId, ...] = ()
 
 
@@ -83,7 +83,7 @@ class SummaryView:
 class CompactionView:
     """The summaries in use, as they apply to some messages of a chat."""
 
-    # the id of the summary of all that was said before it; empty if there is none
+    # the id of the summary of all messages before it; empty if there is none
     summary: str = ""
     boundary: str = ""  # the id of the last message that it replaces
     count: int = 0  # number of those messages that it replaces, from the first on
@@ -91,12 +91,12 @@ class CompactionView:
     of_topics: frozenset[MessageId] = frozenset()  # the ids of these summaries
 
     def covers(self, place: int, message: Message) -> bool:
-        """True if a summary stands for a message, the one at that place among those shown."""
+        """True if a summary replaces the shown message at this place."""
         return place < self.count or message.id in self.behind
 
 
 def summary_view(message: Message) -> tuple[SummaryView, Message]:
-    """A summary's card, and the summary without what the card shows."""
+    """A summary's card, and the summary without the text that the card shows."""
     if is_clearing(message):
         return SummaryView(title="Context cleared here", is_cleared=True), message
     found = _HEADLINE.match(message.text)
@@ -142,7 +142,7 @@ def compaction_view(messages: Sequence[Message], shown: Sequence[Message]) -> Co
 _ADDRESS = re.compile(r" at https?://\S+(?= )")
 _SENTENCE = re.compile(r"(.+?)(?:[.!?]\s|:\s|[.!?:]?$)", re.DOTALL)
 _TOO_LONG = re.compile(r"Too long for this model[^.]*\. Pick a topic")
-"""A failure whose headline says what to do first, too."""
+"""A failure whose headline also says what to do first."""
 
 _WAIT = re.compile(r"Wait (\d{1,4}) s, then try again")
 _IN_FILE = r"(?: in the \[llm(?:\.categories)?\] table of \.vault\.toml| in \.vault\.toml)"
@@ -163,7 +163,7 @@ _FOR_THE_PAGE = (
 class FailureView:
     """A failure."""
 
-    headline: str  # what happened, in one sentence without addresses
+    headline: str  # the problem in one sentence without addresses
     details: str  # the whole text; empty if the headline says all
     wait_s: int  # seconds after which to try again; 0 if that is not known
     is_too_long: bool  # the request was longer than the model takes, and less can be sent
@@ -189,20 +189,20 @@ def failure_view(error: str) -> FailureView:
 
 
 _SOURCE = re.compile(r"^\*\*(\d)\.\*\* `([^`\[\]|\n]+\.md(?:#[^`\[\]|\n]*)?)`$", re.MULTILINE)
-"""How the answer without a model names a note that it quotes."""
+"""The heading of a quoted note in an answer without a model."""
 
 _EARLIER = re.compile(
     r"^\*\*(\d)\.\*\* `(earlier in this chat: (?:your message|an answer))`$", re.MULTILINE
 )
-"""How it names a message that it quotes."""
+"""The heading of a quoted message in such an answer."""
 
 _NO_MODEL = re.compile(
     r"^No chat model is configured[^\n]*?`\.vault\.toml`\.\s*(Closest passages from (.+?):)?"
 )
-"""How it begins, for clients; the page has a button in place of the file's name."""
+"""The beginning of such an answer; the page has a button instead of the file's name."""
 
 SPEAKERS = {"user": "You", "assistant": "Assistant", "system": "Instruction", "tool": "Tool"}
-"""Who spoke, as shown, by role."""
+"""The speakers' names on the page, by role."""
 
 _NOTICE = "Notice"
 
@@ -212,7 +212,7 @@ class PieceView:
     """One piece of a message."""
 
     kind: str  # `text`, `image`, `info`, `reasoning` or `tool_call`; anything else is left out
-    html: Markup  # what to show, safe
+    html: Markup  # the content, as safe HTML
     title: str = ""  # the line shown while it is folded
 
 
@@ -221,14 +221,14 @@ class MessageView:
     """One message as the page shows it."""
 
     id: MessageId  # names the message within its chat
-    role: str  # who spoke, as stored
-    speaker: str  # who spoke, as shown
+    role: str  # the speaker, as stored
+    speaker: str  # the speaker's name on the page
     parts: tuple[PieceView, ...]  # the pieces, in order
     version: str  # changes when anything shown changes
-    error: str  # why the answer failed; empty if it did not
+    error: str  # the reason of a failed answer; empty if it did not fail
     is_generating: bool  # the answer is still being written
     is_extracted: bool  # a notice of the program that quotes notes and the chat; no model wrote it
-    # why the answer's text ends in the middle: the user stopped it, or it was as long as it may be
+    # the reason for an answer cut in the middle: the user stopped it, or it reached its limit
     ending: str
     is_notice: bool  # it only says why there is no answer
     summary: SummaryView | None  # the card of a summary; `None` for other messages
@@ -275,7 +275,7 @@ def _ending(message: Message) -> str:
 
 
 def _speaker(message: Message) -> str:
-    """Who spoke: the program, where it says that or why there is no answer."""
+    """The speaker: the program for quotes without a model, and for notices without an answer."""
     return _NOTICE if message.is_extracted or is_notice(message) else SPEAKERS[message.role]
 
 

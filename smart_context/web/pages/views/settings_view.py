@@ -1,4 +1,4 @@
-"""The settings as the page words them: a title for each, and plain words for its choices."""
+"""The settings in the page's words: a title for each, and plain words for its choices."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ import tomli
 from smart_context.base.resources import text_beside
 
 WORDS: Mapping[str, Mapping[str, Any]] = tomli.loads(text_beside(__file__, "settings_words.toml"))
-"""How settings are worded: their `titles`, `hints` and `choices`, and those of a `turn`."""
+"""The words for settings: their `titles`, `hints` and `choices`, and those of a `turn`."""
 
 STRICTNESS: Mapping[str, float] = WORDS["strictness"]
 """The thresholds that a page offers, by their words."""
 
 TITLES: Mapping[str, str] = WORDS["titles"]
-"""What the page calls each setting, for those who look for one by its name."""
+"""The page's title of each setting, for finding a setting by its name."""
 
 _NOT_HERE = frozenset(
     (
@@ -25,7 +25,7 @@ _NOT_HERE = frozenset(
 )
 _THRESHOLD = "plugins.smart_context.similarity_threshold"
 _OFTEN = ("chat.instructions", _THRESHOLD, "plugins.smart_context.file_tools")
-"""What people change, besides the model and the look: the page shows these first."""
+"""The settings that people change most, besides model and look: the page shows these first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,11 +33,11 @@ class Field:
     """A setting in the form."""
 
     row: Mapping[str, Any]  # its line of the schema: `name`, `type`, limits
-    title: str  # what the page calls it
-    hint: str  # what it does
+    title: str  # its title on the page
+    hint: str  # its effect
     choices: tuple[tuple[Any, str], ...]  # each value and its words
-    value: Any  # the value now; `None` if none is set
-    source: str  # where it comes from: `default`, `user` or `vault`
+    value: Any  # the current value; `None` if none is set
+    source: str  # its origin: `default`, `user` or `vault`
 
 
 def fields_by_section(view: Mapping[str, Any]) -> Mapping[str, Sequence[Field]]:

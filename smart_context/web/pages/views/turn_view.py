@@ -17,7 +17,7 @@ from smart_context.topics.values import STICKY_LABEL
 from smart_context.web.pages.views.settings_view import STRICTNESS, WORDS
 
 MOST_IDS = 2_000
-"""Most messages whose ids a page brings along; of more its script asks, once the page is shown."""
+"""The most messages whose ids are part of a page; its script fetches the others later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ class PanelView:
 
 
 def panel_view(found: PanelResult) -> PanelView:
-    """The panel from what the plugin gives."""
+    """The panel from the plugin's result."""
     topics, gone = bubbles(found["topics"], found["active_topics"])
     left_out = {"message_ids", "kept_by"} if len(found["message_ids"]) > MOST_IDS else set()
     return PanelView(
@@ -83,7 +83,7 @@ def early_panel(stored: Sequence[TopicResult], *, problem: str = "") -> PanelVie
 def bubbles(
     stored: Sequence[TopicResult], picked: Sequence[str]
 ) -> tuple[tuple[TopicView, ...], tuple[TopicView, ...]]:
-    """The bubbles of topics, and of those that are picked and gone."""
+    """The bubbles of topics, and of picked topics that no longer exist."""
     shown = {
         topic["label"]: topic
         for topic in stored
@@ -116,13 +116,13 @@ def _sticky_count(topics: Sequence[TopicResult]) -> int:
 
 
 LEAST_COLUMN, MOST_COLUMN = 26.0, 56.0
-"""The room of a turn in pixels; a finger can hit it."""
+"""The width of a column in pixels; a finger can hit the narrowest."""
 WIDTH = 760.0
-"""Columns are widest while all of them fit into this."""
+"""The width in pixels up to which columns have their largest width."""
 GAP = 4.0
 HEIGHT = 72.0
 LEAST = 2.0
-"""A turn that sent anything can be seen."""
+"""The least height in pixels of a turn that sent anything."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,18 +130,18 @@ class Column:
     """One turn."""
 
     receipt: JsonObject  # its line in the list of receipts
-    x: float  # where the column begins
-    sent: float  # the height of what was sent
-    left_out: float  # the height of what was left out, above it
+    x: float  # the left edge of the column
+    sent: float  # the height of the part that was sent
+    left_out: float  # the height of the part that was left out, above it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatOverTime:
-    """The turns of a chat, oldest first; those that sent nothing count nothing."""
+    """The turns of a chat, oldest first; a turn that sent nothing counts as 0 tokens."""
 
     columns: tuple[Column, ...]  # a column per turn
-    tokens: int  # what all turns sent
-    whole: int  # what they would have sent without a filter
+    tokens: int  # the tokens that all turns sent
+    whole: int  # the tokens that they would have sent without a filter
     gap: ClassVar[float] = GAP
     height: ClassVar[float] = HEIGHT
 
@@ -189,7 +189,7 @@ def chat_over_time(receipts: Sequence[JsonObject]) -> ChatOverTime:
 
 
 MAX_ROWS = 1_000
-"""Most messages of a kind on the page; the counts say how many there are."""
+"""The most messages of a kind on the page; the counts include the others."""
 
 OTHERS = "Other messages"
 
@@ -200,8 +200,8 @@ class TopicRows:
 
     name: str  # the topic's label, that of standing instructions, or `OTHERS`
     hue: Colour | None  # the topic's colour; `None` if it is no topic
-    count: int  # how many messages there are
-    tokens: int  # what all of them cost
+    count: int  # the number of messages
+    tokens: int  # the tokens of all of them
     rows: tuple[JsonObject, ...]  # the messages to show, chronological
 
 
@@ -272,28 +272,28 @@ class BarPart:
 
     part: str  # names it, for its colour
     hue: Colour | None  # the number of a topic's colour, for messages about it
-    name: str  # what people read
-    tokens: int  # what it cost
-    start: float  # where its piece of the bar begins, in percent
-    width: float  # how wide that is, in percent
+    name: str  # its name for people
+    tokens: int  # its tokens
+    start: float  # the left edge of its piece of the bar, in percent
+    width: float  # the width of the piece, in percent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatOfTurn:
-    """What the plugin says of the chat that a turn belongs to."""
+    """The plugin's results for the chat that a turn belongs to."""
 
     receipts: Sequence[JsonObject] = ()  # the receipts of all turns, newest first
     topics: Sequence[TopicResult] = ()
-    topic_map: Mapping[str, object] = field(default_factory=dict)  # which messages they are about
+    topic_map: Mapping[str, object] = field(default_factory=dict)  # the messages of each topic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnView:
     """The page of one turn."""
 
-    turn: JsonObject  # what the command says
+    turn: JsonObject  # the command's result
     parts: tuple[BarPart, ...]
-    # what went with the messages: the tools, then all other fields, as JSON, with their tokens
+    # the rest of the request: the tools, then all other fields, as JSON, with their tokens
     fields: tuple[tuple[str, str, int], ...]
     settings: tuple[tuple[str, str], ...]  # names and values in words
     kept: tuple[TopicRows, ...]  # messages that were sent, by topic
@@ -302,15 +302,15 @@ class TurnView:
     removed: tuple[TopicRows, ...]  # messages that only the other turn sent, by topic
     over_time: ChatOverTime  # all turns of the chat
     topics: tuple[TopicView, ...]  # the bubbles of a replay
-    changes: tuple[str, ...]  # what differs from the other turn, in words; empty if there is none
-    difference: JsonObject | None  # the same as the command says it
+    changes: tuple[str, ...]  # the differences from the other turn, in words; may be empty
+    difference: JsonObject | None  # the differences as in the command's result
     is_replay: bool  # the turn under other settings
     cut: float  # the score from which messages were sent
-    decision: str  # what it was, in a sentence
+    decision: str  # the filter's decision, in a sentence
 
     @staticmethod
     def why(row: JsonObject, group: TopicRows) -> str:
-        """Why a message of a group is in or out; what the page says of all is not repeated."""
+        """The reason for a message of a group to be in or out, without what all of it share."""
         if row.get("kind") == "no_filter":
             return ""
         _, _, reason = str(row["short"]).partition(" – ")  # noqa: RUF001 - a dash for people
@@ -363,7 +363,7 @@ _ABOUT_PICKED = frozenset({"topic", "member", "said", "assigned"})
 
 
 def _decision(turn: JsonObject, rows: Sequence[JsonObject]) -> str:
-    """The sentence on the filter; without earlier messages there is none."""
+    """The sentence on the filter; empty if it had nothing to decide."""
     picked = " and ".join(turn["settings"]["topics"])
     if turn.get("fell_back"):
         return f"No message is about {picked or 'what was picked'}, so all were sent."
@@ -404,7 +404,7 @@ def replay_settings(asked: QueryParams) -> JsonObject | None:
 
 
 def _fields(body: JsonObject, of_tools: int) -> tuple[tuple[str, str, int], ...]:
-    """The tools and all other fields, which no model reads, so they cost nothing."""
+    """The tools, and the other fields, which cost no tokens since no model reads them."""
     tools = body.get("tools")
     names = {"tools", *(name for name in ("messages", "input") if isinstance(body.get(name), list))}
     others = {name: value for name, value in body.items() if name not in names}
@@ -433,7 +433,7 @@ def _parts(
 def _pieces(
     tokens: Mapping[str, int], names: Mapping[str, str], kept: Sequence[TopicRows]
 ) -> Iterator[tuple[str, str, Colour | None, int]]:
-    """The parts that cost something; messages are split by topic."""
+    """The parts of the request with tokens; messages are split by topic."""
     for part, name in names.items():
         groups = [group for group in kept if group.hue is not None and part == "history"]
         rest = tokens.get(part, 0) - sum(group.tokens for group in groups)
