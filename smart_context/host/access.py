@@ -1,4 +1,4 @@
-"""Who may see what: the one decision behind commands, pages, attached files and events."""
+"""Access to chats, files and contexts: decided here for commands, pages, files and events."""
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable
@@ -29,13 +29,13 @@ OwnedKind = Literal["chat", "file", "context", "client key"]
 class Owned(NamedTuple):
     """Something that belongs to a person, whether it exists or not."""
 
-    kind: OwnedKind  # what it is
+    kind: OwnedKind  # the kind of thing
     name: str  # a chat's id, a file's storage key, a context's key, or the name of a client's key
-    only_theirs: bool = False  # only its own person may do what is asked, also if it is shared
+    only_theirs: bool = False  # True if only its own person may do this, even if it is shared
 
 
 class Everybody(Enum):
-    """The audience of what belongs to nobody."""
+    """The audience of things without an owner."""
 
     EVERYBODY = "everybody"
 
@@ -43,39 +43,40 @@ class Everybody(Enum):
 EVERYBODY = Everybody.EVERYBODY
 
 Audience = Owned | PersonId | Everybody
-"""Who gets an event: those who may see something, one person, or everybody."""
+"""The receivers of an event: the people who may see something, one person, or everybody."""
 
 
 class Access(Protocol):
-    """Decides what is whose.
+    """Decides who may use what.
 
     Attributes:
-        has_people: Several people use the vault, who see only what is theirs or shared.
+        has_people: True if several people use the vault, and see only their own and shared things.
     """
 
     has_people: bool
 
     async def may_use(self, person: PersonId, owned: Owned) -> bool:
-        """True if it is the person's, or nobody has it and they may make it.
+        """True if it is the person's or shared, or does not exist yet and they may create it.
 
-        Another's things and things that can't exist get the same answer, so it tells nothing.
+        The answer is the same for another person's things and for things that can't exist, so it
+        does not reveal which exist.
         """
 
     async def is_theirs(self, person: PersonId, owned: Owned) -> bool:
         """True if something that the person may use is their own, not shared by another."""
 
     def placeholder(self, owned: Owned) -> str | None:
-        """A name that nothing has, to use in place of another's; `None` to refuse it."""
+        """An unused name, to use instead of another person's; `None` to refuse the call."""
 
     def hearing(self, audience: Audience, people: AbstractSet[PersonId]) -> Collection[PersonId]:
         """The people of `people` who may get an event of this audience; must not block.
 
-        It is asked about each event, whoever it is for, so it should not look at each person.
+        It is called for each event, so its time should not grow with the number of people.
         """
 
 
 class OwnerOnly:
-    """The access of a server with one person: everything is theirs, and nothing another's."""
+    """The access of a server with one person, who owns everything."""
 
     has_people = False
 
@@ -87,12 +88,12 @@ class OwnerOnly:
         """True for the owner."""
         return person == OWNER
 
-    def placeholder(self, owned: Owned) -> str | None:  # noqa: ARG002 - nothing is another's
-        """Nothing: a stranger is refused whatever they ask for."""
+    def placeholder(self, owned: Owned) -> str | None:  # noqa: ARG002 - all is the owner's
+        """`None`, so that anybody but the owner is refused."""
         return None
 
     def hearing(self, audience: Audience, people: AbstractSet[PersonId]) -> Collection[PersonId]:
-        """The owner, and everybody of what everybody gets."""
+        """The owner, or all people for an event to everybody."""
         if audience is EVERYBODY:
             return people
         reached = OWNER if isinstance(audience, Owned) else audience
@@ -109,7 +110,7 @@ class PersonalAccess:
         self._contexts = people.contexts
 
     async def may_use(self, person: PersonId, owned: Owned) -> bool:
-        """True if it is the person's or shared, or nobody has it and they may make it."""
+        """True if it is the person's or shared, or does not exist yet and they may create it."""
         if person == NOBODY:
             return False
         with asking(person):
@@ -117,7 +118,7 @@ class PersonalAccess:
                 return await self._may_use_chat(person, owned.name)
             if owned.kind == "file":
                 return await self._owners.has_file(person, owned.name)
-            return True  # each person has contexts and keys of their own, whatever their names
+            return True  # each person has separate contexts and keys
 
     async def is_theirs(self, person: PersonId, owned: Owned) -> bool:
         """True if something that the person may use is their own, not shared by another."""
@@ -131,11 +132,11 @@ class PersonalAccess:
             return True
 
     def placeholder(self, owned: Owned) -> str | None:
-        """For a chat, an id that no chat has."""
+        """An id that no chat has, for a chat; `None` for other things, which are refused."""
         return placeholder_for(owned.name) if owned.kind == "chat" else None
 
     def hearing(self, audience: Audience, people: AbstractSet[PersonId]) -> Collection[PersonId]:
-        """Those of some people who belong to an event's audience."""
+        """The people of `people` who may get an event of this audience."""
         reached = self._reached(audience)
         return people - {NOBODY} if reached is EVERYBODY else people & {reached}
 
@@ -154,9 +155,9 @@ class PersonalAccess:
         try:
             whose = await self._owners.of_chat(chat_id)
         except ChatIdInvalid:
-            return True  # nobody's, as the command will say
+            return True  # no chat can have this id; the command will refuse it
         except ChatUnreadable:
-            return person == OWNER  # a damaged chat says nobody's name
+            return person == OWNER  # a damaged chat does not tell whose it is
         except SmartContextError:
             if person == OWNER:
                 raise
@@ -165,7 +166,7 @@ class PersonalAccess:
 
 
 def unknown(owned: Owned) -> SmartContextError:
-    """The error for something that is not there for a person, whether or not it exists."""
+    """The error for something that a person may not see, the same as if it did not exist."""
     if owned.kind == "file":
         return InvalidParams("files: expected a result of POST /api/files, found an unknown key")
     name = owned.name[:_SHOWN]
@@ -177,13 +178,14 @@ def unknown(owned: Owned) -> SmartContextError:
 
 
 async def check_access(access: Access, person: PersonId, named: Iterable[Owned]) -> Placeholders:
-    """Refuse what is not the person's.
+    """Refuse things that the person may not use.
 
     Returns:
-        What to use in place of others' chats.
+        The placeholders for other people's chats.
 
     Raises:
-        SmartContextError: The error that an unknown name gets.
+        SmartContextError: The same error as for an unknown name; or, for a thing that is shared
+            with the person, one that says that only its own person can do this.
     """
     placeholders: dict[str, str] = {}
     for owned in named:
@@ -201,7 +203,8 @@ async def check_access(access: Access, person: PersonId, named: Iterable[Owned])
 class NamesOwned:
     """Marks the annotation of a command's parameter that names something owned."""
 
-    owned: Callable[[Any], Iterable[Owned]]  # what a value of the parameter names; gets no `None`
+    # gives the things that a value names; never called with `None`
+    owned: Callable[[Any], Iterable[Owned]]
 
 
 def _chats(value: str | list[str]) -> Iterable[Owned]:
@@ -213,7 +216,7 @@ def _own_chats(value: str | list[str]) -> Iterable[Owned]:
 
 
 def _files(value: object) -> Iterable[Owned]:
-    """The files that a value names, however deep: a key opens a file wherever it stands."""
+    """The files that a value names at any depth, since a key gives access to a file anywhere."""
     left = [value]
     while left:
         part = left.pop()
@@ -235,4 +238,4 @@ OwnChats = Annotated[list[ChatId], NamesOwned(_own_chats)]
 """The ids of chats, for a command that only their own person may give."""
 
 CHATS_BY_NAME = {"chat_id": NamesOwned(_chats), "chat_ids": NamesOwned(_chats)}
-"""Parameters of these names are chats, whatever their annotation."""
+"""The parameters that are chats by their name, whatever their annotation."""

@@ -1,4 +1,4 @@
-"""Removes, once a day, what nobody needs any more."""
+"""Removes unneeded files once a day."""
 
 import asyncio
 import logging
@@ -16,7 +16,7 @@ _log = logging.getLogger(__name__)
 
 
 async def clear_up(storage: Callable[[float], Sequence[str]]) -> None:
-    """Remove what killed writers left, and attached files that no chat uses, once a day."""
+    """Remove unfinished files of killed programs, and unused attached files, once a day."""
     await asyncio.sleep(FIRST_AFTER_S)
     while True:
         await in_daemon_thread(lambda: sweep(user_folder()), name="unfinished files")

@@ -1,4 +1,4 @@
-"""What the servers of a team tell each other: events for clients, and requests to stop."""
+"""Passes events for clients, and requests to stop an answer, between the servers of a team."""
 
 import asyncio
 from collections import deque
@@ -22,20 +22,20 @@ from smart_context.host.tasks import TaskOwner
 from smart_context.storage.ports import Storage
 
 ELSEWHERE = "elsewhere."
-"""Begins the names under which plugins get the events of other servers."""
+"""The prefix of the names under which plugins get the events of other servers."""
 
 STOP_TIMEOUT_S = 10.0
 _ENDS = (CHAT_FINISHED, CHAT_FAILED)
 _BEGIN_S = 3.0
 _PIECES = 5_000
-"""Of an answer whose beginning was not heard; the journal has all but the last second's."""
+"""The maximum pieces kept of an answer with a missed beginning, which the journal has."""
 
 JOINED_S = 0.1
-"""How long pieces of an answer are gathered for the other servers."""
+"""Time for which pieces of an answer are joined before the other servers get them."""
 
 
 class _Arriving:
-    """An answer that another server is writing, as far as it was heard."""
+    """An answer that another server is writing, as far as its pieces were received."""
 
     def __init__(self, message_id: str) -> None:
         self.message_id = message_id
@@ -43,14 +43,14 @@ class _Arriving:
         self.pieces: deque[tuple[int, str]] = deque(maxlen=_PIECES)
 
     def add(self, offset: int, text: str) -> None:
-        """Add a piece; one that does not follow what is known is kept for later."""
+        """Add a piece; a piece that does not continue the known text is kept for later."""
         if offset == len(self.text) and not self.pieces:
             self.text += text
         else:
             self.pieces.append((offset, text))
 
     def text_after(self, known: str) -> str:
-        """All of it, given its beginning."""
+        """The whole text so far, from its beginning if this server missed that."""
         whole = known if len(known) > len(self.text) else self.text
         for offset, text in self.pieces:
             if offset <= len(whole) < offset + len(text):
@@ -59,14 +59,14 @@ class _Arriving:
 
 
 class _JoinedPieces:
-    """Pieces of answers for the other servers, joined, for each costs every server some work."""
+    """Pieces of answers for the other servers, joined since each costs every server some work."""
 
     def __init__(self, send: Callable[[JsonObject], None]) -> None:
         self._send = send
         self._waiting: dict[ChatId, tuple[JsonObject, list[str]]] = {}
 
     def add(self, chat: ChatId, message: JsonObject) -> None:
-        """Keep a piece for a while, then send it with those that followed."""
+        """Keep a piece for `JOINED_S`, then send it together with those that follow it."""
         payload = message["payload"]
         known = self._waiting.get(chat)
         if known is not None and _follows(known[0], message):
@@ -77,19 +77,19 @@ class _JoinedPieces:
         asyncio.get_running_loop().call_later(JOINED_S, self.flush, chat)
 
     def flush_all(self) -> None:
-        """Send what waits."""
+        """Send all waiting pieces."""
         for chat in tuple(self._waiting):
             self.flush(chat)
 
     def flush(self, chat: ChatId) -> None:
-        """Send what waits of a chat's answer."""
+        """Send the waiting pieces of a chat's answer."""
         if (known := self._waiting.pop(chat, None)) is not None:
             message, texts = known
             self._send({**message, "payload": {**message["payload"], "text": "".join(texts)}})
 
 
 class Cluster:
-    """Tells other servers what happens here, and clients here what happens there."""
+    """Sends events to the other servers, and passes their events to clients and plugins here."""
 
     def __init__(
         self,
@@ -117,17 +117,17 @@ class Cluster:
         return self._events.is_shared
 
     async def run(self) -> None:
-        """Hear the others until cancelled."""
+        """Receive from the other servers until cancelled."""
         await self._events.listen(self._heard, self._hears.set)
 
     async def begun(self) -> None:
-        """Wait until the others are heard; not for long, for they may be out of reach."""
+        """Wait until events of other servers arrive here; a few seconds at most."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_BEGIN_S):
                 await self._hears.wait()
 
     async def settle(self) -> None:
-        """Wait until the others were told all; a second at most."""
+        """Wait until all events are sent to the other servers; a second at most."""
         self._pieces.flush_all()
         await self._events.settle()
 
@@ -143,7 +143,7 @@ class Cluster:
         return {"message_id": arriving.message_id, "text": arriving.text_after(known)}
 
     async def stop(self, chat_id: ChatId) -> bool:
-        """Have another server stop its answer in a chat; true once it has ended."""
+        """Ask another server to stop its answer in a chat; returns True once it has ended."""
         if not self.is_shared or not await self._is_answered(chat_id):
             return False
         ended = asyncio.Event()
@@ -166,15 +166,15 @@ class Cluster:
         return any(message.generating for message in messages)
 
     def _forward(self, event: Event[Any] | str, payload: JsonObject, audience: Audience) -> None:
-        """Tell the other servers' clients, if they don't find it out by themselves."""
-        if event in (CHAT_STARTED, *_ENDS):  # this server answers, or has kept what was left
+        """Send an event to the other servers, unless each server finds it out by itself."""
+        if event in (CHAT_STARTED, *_ENDS):  # no other server answers now
             self._arrived(ChatId(str(payload.get("chat_id"))))
         if not (isinstance(event, Event) and event.each_finds):
             told = {"event": event_name(event), "payload": payload, "audience": _as_json(audience)}
             chat = ChatId(str(payload.get("chat_id")))
             if event in (CHAT_TOKEN, CHAT_THOUGHT):
                 self._pieces.add(chat, told)
-            else:  # which must not overtake them
+            else:  # it must not overtake the waiting pieces
                 self._pieces.flush(chat)
                 self._events.send(told)
 
@@ -188,7 +188,7 @@ class Cluster:
         self._relay.send_to_plugins(f"{ELSEWHERE}{event}", payload)
 
     def _follow(self, event: str, payload: JsonObject) -> None:
-        """Keep what has arrived of other servers' answers."""
+        """Keep the text so far of other servers' answers."""
         chat = ChatId(str(payload.get("chat_id")))
         if event == CHAT_STARTED.name:
             self._arriving[chat] = _Arriving(payload["message_id"])
@@ -202,7 +202,7 @@ class Cluster:
             self._arrived(chat)
 
     def _arrived(self, chat: ChatId) -> None:
-        """Forget an answer that no other server is writing any more."""
+        """Forget an answer that no other server is writing now, and wake those waiting for that."""
         self._arriving.pop(chat, None)
         for ended in self._ends.get(chat, ()):
             ended.set()

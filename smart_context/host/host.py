@@ -80,7 +80,7 @@ _log = logging.getLogger(__name__)
 
 
 def _ignore_writing() -> None:
-    """What no model needs to know."""
+    """Do nothing, since no one needs to know of messages that are being written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,18 +91,18 @@ class HostOptions:
     digest: Summarizer | None = None  # writes summaries of chats
     # the manifest of the product's plugin, if it is not the one shipped
     built_in: Path | None = None
-    handler_timeout_s: float = HANDLER_TIMEOUT_S  # most time for a plugin's handler
-    # most time for a plugin's import, and again for its `on_load`
+    handler_timeout_s: float = HANDLER_TIMEOUT_S  # maximum time for a plugin's handler
+    # maximum time for a plugin's import, and again for its `on_load`
     load_timeout_s: float = LOAD_TIMEOUT_S
-    # repair chats after crashes and remove unused files: for a server; a command that only reads
-    # must not write
+    # True for a server: repairs chats after crashes and removes unused files; a command that only
+    # reads must not write
     repairs: bool = False
-    # whose is what, where several people share the vault; `None`: all is one person's
+    # knows the owners of things if several people share the vault; `None` for one person
     people: People | None = None
-    # asks the servers of models what they can tell; `None`: nobody is asked
+    # asks the servers of models about their windows and more; `None` asks none
     informant: Informant | None = None
-    offers: Offers = field(default_factory=Offers)  # what connections offer
-    person_writes: Callable[[], None] = _ignore_writing  # hears of messages that are being written
+    offers: Offers = field(default_factory=Offers)  # the models that connections offer
+    person_writes: Callable[[], None] = _ignore_writing  # told when a message is being written
     # processes for work that may take too long; closed when the host stops
     children: Children = field(default_factory=Children)
 
@@ -115,12 +115,12 @@ class Host:
 
     Attributes:
         services: The parts that plugins use.
-        has_people: Several people share the vault.
-        offers: What connections offer.
-        reading: What pages and clients of the API read.
-        commands: What clients can ask for.
-        pipeline: Takes turns through their phases, those of clients of the API as well.
-        faults: Those of the settings files, because of which earlier settings are in use.
+        has_people: True if several people share the vault.
+        offers: The models that connections offer.
+        reading: Reads chats, rows and files for pages and clients of the API.
+        commands: The commands for clients.
+        pipeline: Takes turns through their phases, including those of clients of the API.
+        faults: The faults of the settings files, because of which earlier settings are in use.
     """
 
     def __init__(
@@ -201,7 +201,7 @@ class Host:
 
     @property
     def default_config(self) -> VaultConfig:
-        """The settings in use now, whichever chat's own model counts."""
+        """The settings in use now, regardless of a chat's own model."""
         return self._current.default_config
 
     @property
@@ -210,7 +210,7 @@ class Host:
         return self._current.models
 
     def window_of(self, endpoint: EndpointSettings | None) -> Window | None:
-        """A model's window: as set, as its server told, or from a table; `None` if unknown."""
+        """A model's window: from the settings, its server, or a table; `None` if unknown."""
         return self.pipeline.completion.window_of(endpoint)
 
     def count_tokens(self, text: str) -> int:
@@ -242,7 +242,7 @@ class Host:
         await self._cluster.begun()
 
     async def stop(self) -> None:
-        """Stop answers and plugins and save what arrived; takes at most five seconds."""
+        """Stop answers and plugins, and save the text so far; takes at most five seconds."""
         self.services.children.close()
         self.services.panels.close()
         async with self._changing:
@@ -296,7 +296,7 @@ class Host:
         """Tell clients, then the plugins that subscribed to the event.
 
         Args:
-            audience: Which clients are told; by default those who may see the payload's chat.
+            audience: The receivers; by default all who may see the payload's chat.
 
         Raises:
             ValueError: If it has neither a chat nor an audience.
@@ -307,12 +307,12 @@ class Host:
         self.services.relay.send(event, dict(payload), reached)
 
     async def check_storage(self) -> None:
-        """Return if the storage answers; raises `StoreFailed` if it does not."""
+        """Check that the storage answers; raises `StoreFailed` if it does not."""
         check = self.services.storage.check
         await in_daemon_thread(check, name="check of the storage")
 
     def figures(self) -> Mapping[str, tuple[str, float]]:
-        """Figures about this server's work, by name, each with what it is."""
+        """Figures about this server's work, by name, each with its description."""
         under_way = float(self.turns.count)
         return {
             "answers_under_way": ("Answers that this server is writing", under_way),
@@ -334,7 +334,7 @@ class Host:
         await self.plugins.client_connected(client)
 
     async def client_disconnected(self, client: Client) -> None:
-        """Log it; answers go on, since they are stored and others may be watching."""
+        """Log it; answers go on, since they are stored and other clients may be watching."""
         _log.info("client %s disconnected", client.id)
 
     def _register_commands(self, repair: Callable[[ChatId], Awaitable[None]]) -> None:
@@ -360,7 +360,7 @@ class Host:
         commands.register("system.plugins", self.plugins.list_plugins)
 
     async def _model_of(self, chat_id: str) -> str:
-        """The model that a chat has of its own; empty for none, or for a chat that is none."""
+        """The chat's own model; empty if it has none, or if the chat can't be read."""
         try:
             return choice_in({MODEL: await self.store.value(chat_id, MODEL)})
         except SmartContextError:
@@ -378,7 +378,7 @@ class Host:
         return await self.services.digest(messages, previous, model)
 
     async def _stop_turn(self, chat_id: ChatId) -> bool:
-        """Stop a chat's turn, whichever server takes it; false if there is none."""
+        """Stop a chat's turn on this or another server; returns False if there is none."""
         return await self.turns.stop(chat_id) or await self._cluster.stop(chat_id)
 
     def _chat_changed(self, chat_id: ChatId) -> None:

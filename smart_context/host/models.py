@@ -1,8 +1,7 @@
-"""What the composition root passes to a host, models and a history builder, and what is in use.
+"""The models, summarizer and history builder of a host, and its current settings.
 
 A chat may have a model of its own. It is kept in the chat's document under `model`, in the form
-of `smart_context.llm.connections`, and counts while a turn or a command of that chat runs, and for
-nothing else.
+of `smart_context.llm.connections`, and is used only while a turn or a command of that chat runs.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -37,18 +36,18 @@ class Summarizer(Protocol):
         """A summary in Markdown.
 
         Args:
-            messages: What to sum up, oldest first.
-            previous: The summary of what came before; empty if there is none.
-            instructions: What the user wants the summary to keep; may be empty.
+            messages: The messages to sum up, oldest first.
+            previous: The summary of the messages before these; empty if there is none.
+            instructions: The user's wishes for the summary; may be empty.
             or_quotes: Quote sentences if the model fails.
 
         Raises:
-            ModelFailed: The model fails, and nothing is to be quoted.
+            ModelFailed: If the model fails, unless `or_quotes`.
         """
 
 
 async def no_summaries(*_messages: object, **_wishes: object) -> str:
-    """Stands in for a `Summarizer` in a program that has none; always raises `CommandFailed`."""
+    """The `Summarizer` of a program that has none; always raises `CommandFailed`."""
     raise CommandFailed("This program can't write summaries.")
 
 
@@ -57,18 +56,18 @@ class Models:
     """The models in use."""
 
     chat: ChatModel  # answers the user
-    # finds topics and writes summaries; `None`: this is done without a model
+    # finds topics and writes summaries; `None` if that is done without a model
     fast: ChatModel | None
     embedder: Embedder  # turns texts into vectors
-    chat_is_embedded: bool  # no chat model is configured; `chat` quotes passages
-    # the embedder runs here: what it reads costs time, and goes nowhere
+    chat_is_embedded: bool  # True if no chat model is configured; `chat` quotes passages
+    # True if the embedder runs here: texts cost time, but are sent nowhere
     embedder_is_embedded: bool = False
     # gives another chat model, for chats that have one of their own
     other: Callable[[EndpointSettings], ChatModel] | None = None
 
     @property
     def writer(self) -> ChatModel | None:
-        """The model that writes what a person asks for: the fast one, else the connected one."""
+        """The model that writes texts for people: the fast one, else a connected chat model."""
         return self.fast or (None if self.chat_is_embedded else self.chat)
 
 
@@ -81,7 +80,7 @@ class HistoryBuilder(Protocol):
         """The messages to send.
 
         Args:
-            messages: Oldest first, the current one last.
+            messages: The stored messages, oldest first, the current one last.
             unstored: Texts of attachments that are not stored yet, by storage key.
         """
 
@@ -97,7 +96,7 @@ _chosen: ContextVar[str] = ContextVar("chosen_model", default="")
 class CurrentSettings:
     """The settings and models in use now; they change when the settings file does.
 
-    While a chat's own model counts, it is the chat model of both.
+    Within `chosen`, the chosen model is the chat model of both.
     """
 
     def __init__(self, *, config: VaultConfig, models: Models) -> None:
@@ -116,7 +115,7 @@ class CurrentSettings:
 
     @property
     def default_config(self) -> VaultConfig:
-        """The settings, whichever chat's own model counts."""
+        """The settings, regardless of a chat's own model."""
         return self._config
 
     @property
@@ -142,13 +141,13 @@ def choice_in(document: Mapping[str, Any]) -> str:
 
 
 def choose(choice: str) -> None:
-    """Let a choice count for the rest of this task, and for tasks that it starts."""
+    """Use a chat's own model for the rest of this task, and for tasks that it starts."""
     _chosen.set(choice)
 
 
 @contextmanager
 def chosen(choice: str) -> Iterator[None]:
-    """Let a choice count within a block."""
+    """Use a chat's own model within a block."""
     token = _chosen.set(choice)
     try:
         yield

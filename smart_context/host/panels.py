@@ -69,7 +69,7 @@ class Panels:
         A panel of the same id is replaced; clients are told only if that changes it.
 
         Args:
-            page: The HTML page at the panel's address, or its file; `None`: the web layer has
+            page: The HTML page at the panel's address, or its file; `None` if the web layer has
                 its own page for it.
 
         Returns:
@@ -95,7 +95,7 @@ class Panels:
         return self._pages.get(panel_id)
 
     def close(self) -> None:
-        """Send clients nothing more: a server that stops turns no plugin off."""
+        """Send clients no more events, since a server that stops does not turn its plugins off."""
         self._emit = lambda _event, _payload, _audience=None, /: None
 
     def _remove(self, panel_id: str) -> None:

@@ -1,6 +1,6 @@
-"""Ids that no chat has, which commands get in place of chats that are not the caller's.
+"""Unused ids, which commands get in place of chats that the caller may not use.
 
-So a command answers for another's chat as for one that does not exist, whatever it looks at.
+So a command always answers for another person's chat as for one that does not exist.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,15 +13,15 @@ from smart_context.base.values import JsonObject
 
 @dataclass(frozen=True, slots=True)
 class Placeholders:
-    """The placeholders of one call, by the id that was asked for; mostly none."""
+    """The placeholders of one call, by the requested id; usually none."""
 
     by_id: Mapping[str, str] = field(default_factory=dict)
 
     def put_into(self, params: Mapping[str, Any], naming: Iterable[str]) -> dict[str, Any]:
-        """The parameters, with placeholders where those that name chats have such an id.
+        """The parameters with the requested ids replaced by their placeholders.
 
         Args:
-            naming: The parameters that name something owned: an id, or a list of ids.
+            naming: The parameters that name something owned, as an id or a list of ids.
         """
         if not self.by_id:
             return dict(params)
@@ -29,14 +29,14 @@ class Placeholders:
         return {**params, **named}
 
     def take_out(self, result: JsonObject) -> JsonObject:
-        """A result with the ids that were asked for, also within its texts."""
+        """A result with placeholders replaced by the requested ids, also within texts."""
         if not self.by_id:
             return result
         replaced: JsonObject = self._taken_out(result)
         return replaced
 
     def take_out_of_error(self, error: SmartContextError) -> None:
-        """Let an error's words name the ids that were asked for."""
+        """Replace placeholders in an error's words by the requested ids."""
         if self.by_id:
             error.args = tuple(map(self._taken_out, error.args))
 

@@ -1,6 +1,6 @@
-"""What pages and clients of the API read: chats, rows and files, as far as they may see them.
+"""Reads chats, rows and files for pages and clients of the API, as far as they may see them.
 
-What is another's reads as what does not exist.
+Another person's things read like things that do not exist.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ class Reading:
         self._access = access
 
     async def rows(self, caller: Caller) -> list[ChatRow]:
-        """The caller's chats, newest first."""
+        """The rows of the caller's chats, newest first."""
         return await self._chats.listing.rows(caller.person)
 
     async def search(self, caller: Caller, query: str) -> list[ChatHit]:
@@ -62,9 +62,9 @@ class Reading:
         return await choices_of(self._beside, chat_id, caller.person)
 
     async def parts(self, caller: Caller, chat_id: str) -> tuple[tuple[Message, ...], JsonObject]:
-        """A chat's messages, and its document without them, so that nothing is copied twice.
+        """A chat's messages, and its document without them, so that they are not copied twice.
 
-        A document with other versions has its messages, too, since versions are found by them.
+        A document with other versions keeps its messages, since these locate the versions.
         """
         if not await self._may(caller, "chat", chat_id):
             return (), {}
@@ -89,14 +89,14 @@ class Reading:
         return not is_placeholder(chat_id) and await self._may(caller, "chat", chat_id)
 
     async def file(self, caller: Caller, key: str) -> tuple[AttachedFile, bytes] | None:
-        """An attached file and its content; `None` when it is gone."""
+        """An attached file and its content; `None` if it does not exist."""
         if not await self._may(caller, "file", key):
             return None
         info, content = await self._files.info(key), await self._files.content(key)
         return None if info is None or content is None else (info, content)
 
     async def names(self, people: Collection[PersonId]) -> dict[PersonId, str]:
-        """People's own names, as they were when they last logged in; else those they have here."""
+        """People's own names as of their last login, or else their ids here."""
 
         def read() -> dict[PersonId, str]:
             found = {person: self._documents.read(PEOPLE, person) or {} for person in people}

@@ -15,7 +15,7 @@ CLOSE_TIMEOUT_S = 3.0
 
 
 class Stops:
-    """What a user can stop in a chat besides its turn."""
+    """Work in chats, besides their turns, that a user can stop."""
 
     def __init__(self) -> None:
         self._tasks: dict[str, list[asyncio.Task[Any]]] = {}
@@ -46,8 +46,8 @@ class TaskOwner:
     """The tasks of one owner.
 
     Args:
-        is_waited_for: Who starts a task waits for it, so it goes before work of the background as
-            its starter does.
+        is_waited_for: True if those who start a task wait for it, so that it has their priority
+            over background work.
     """
 
     def __init__(self, name: str, *, is_waited_for: bool = False) -> None:
@@ -93,7 +93,7 @@ class TaskOwner:
         return task
 
     async def settled(self, key: Hashable) -> None:
-        """Wait until no work of a key is left, nor any that has taken its place meanwhile."""
+        """Wait until no work of a key is left, including work that replaces it meanwhile."""
         while left := [task for task in self._unfinished.get(key, ()) if not task.done()]:
             await asyncio.wait(left)
 
@@ -131,12 +131,12 @@ class TaskOwner:
 
 
 def was_cancelled() -> bool:
-    """True if the running task itself was cancelled, not only what it awaited."""
+    """True if the running task itself was cancelled, not only the work that it awaited."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 
 
 async def _after(earlier: Sequence[asyncio.Task[Any]], work: Coroutine[Any, Any, T]) -> T:
     await asyncio.wait(earlier)
-    del earlier  # the traceback of a cancelled task keeps its locals: else a chain of all tasks
+    del earlier  # a cancelled task's traceback keeps locals, which would chain all tasks
     return await work

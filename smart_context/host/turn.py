@@ -18,14 +18,14 @@ ReceiptKind = Literal["turn", "aside", "held by the provider"]
 class ClientRequest:
     """A request that came in through the gateway."""
 
-    client: str  # the program, as far as it is known
+    client: str  # the program; empty if unknown
     endpoint: str  # the address that is asked; empty if we answer ourselves
     # `turn`: the filter applies; `aside`: a task of the program's own, such as a title; `held by
     # the provider`: the provider has the history, so nothing can be left out
     kind: ReceiptKind
     model: str  # the model that is asked
-    # what follows the question, such as an agent's tool calls and their results so far; all of it
-    # goes
+    # the messages after the question, such as an agent's tool calls and their results so far; all
+    # of them are sent
     following: tuple[Message, ...] = ()
 
 
@@ -40,29 +40,29 @@ class Turn:
 
     Args:
         question: The user's message as it is stored.
-        streaming: Clients get the answer piece by piece.
+        streaming: True if clients get the answer piece by piece.
 
     Attributes:
-        window: The model's window; `None` when it is unknown, or the model was not asked.
+        window: The model's window; `None` if it is unknown, or the model was not asked.
         sent: The messages of the last request as the model received it; empty before that.
         bodies: The whole body of each request so far, oldest first.
-        added: What tools added to the last of them.
-        usage: The tokens of that request as the endpoint counted them.
-        usages: Those of each of `bodies`; `None` where it did not count.
-        left_out: Messages that were chosen and did not fit into the window.
-        lacks_optional_prompt: The optional part of the system prompt did not fit either.
-        was_cut: The history was cut to keep within the window, by a plugin or by the host.
-        sends_what_fits: The user wants a request that was too long to be sent in part: it is
-            shortened until the model takes it.
+        added: The texts that tools added to the last request.
+        usage: The tokens of the last request as the endpoint counted them.
+        usages: The usage of each of `bodies`; `None` where the endpoint did not count.
+        left_out: The chosen messages that did not fit into the window.
+        lacks_optional_prompt: True if the optional part of the system prompt did not fit either.
+        was_cut: True if a plugin or the host cut the history to fit into the window.
+        sends_what_fits: True if the user wants a request that was too long to be shortened until
+            the model takes it.
         refused_above: The window that the model named when it refused a longer request, or else a
             guess.
-        is_cut_off: The model ended its answer at the most tokens that it may have.
-        is_filtered: The provider's filter ended the answer.
-        abort_reason: Why a handler aborted the turn; empty if none did.
-        is_extracted: The answer quotes passages; no chat model is configured.
-        stored_answer: What the chat brings as the answer, should no model be configured; or empty.
-        error: Why it failed, for the user; empty if it did not.
-        error_code: The endpoint's HTTP status, where there was one.
+        is_cut_off: True if the answer ended at its maximum tokens.
+        is_filtered: True if the provider's filter ended the answer.
+        abort_reason: The reason why a handler aborted the turn; empty if none did.
+        is_extracted: True if the answer quotes passages, since no chat model is configured.
+        stored_answer: The chat's prepared answer, used if no model is configured; may be empty.
+        error: The reason why the turn failed, for the user; empty if it did not.
+        error_code: The endpoint's HTTP status, if there was one.
         client: The client program's request behind this turn; `None` for a turn of the page.
     """
 
@@ -108,10 +108,10 @@ class Turn:
 
     @property
     def request(self) -> Request:
-        """What the model will be asked, with what handlers left in `history` and `tools`.
+        """The request to the model, with the handlers' changes of `history` and `tools`.
 
         Raises:
-            TypeError: If a handler put something else than messages or tools into these lists.
+            TypeError: If a handler put anything but messages or tools into these lists.
         """
         if self._history is not None and tuple(self._history) != self._request.history:
             self._history[:] = _as_messages(self._history)
@@ -127,11 +127,11 @@ class Turn:
         self.undo_changes_in_place()
 
     def undo_changes_in_place(self) -> None:
-        """Drop changes made in the lists of `history` and `tools`."""
+        """Undo changes that were made in place in the lists `history` and `tools`."""
         self._history = self._tools = None
 
     def shorten_to(self, less: Request) -> None:
-        """Ask less than was chosen; what goes no more is noted for the receipt."""
+        """Shorten the request; the parts that are left out are noted for the receipt."""
         chosen = self.request
         gone = {message.id for message in chosen.history} - {m.id for m in less.history}
         self.was_cut = self.was_cut or bool(gone)
@@ -141,12 +141,12 @@ class Turn:
 
     @property
     def original_message(self) -> str:
-        """What the user wrote."""
+        """The text that the user wrote."""
         return self.question.text
 
     @property
     def message(self) -> str:
-        """The message for the model; at first, what the user wrote."""
+        """The message for the model; at first, the text that the user wrote."""
         return self._request.message
 
     @message.setter

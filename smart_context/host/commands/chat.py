@@ -48,7 +48,7 @@ MAX_MESSAGE_CHARS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class ChatCommands:
-    """What a user does in a chat."""
+    """The commands for one chat, and for making a chat of another."""
 
     store: Chats
     files: Blobs

@@ -48,10 +48,10 @@ from smart_context.storage.ports import Storage
 T = TypeVar("T")
 
 _FEWEST = 2
-"""Fewest messages that are worth a summary."""
+"""The minimum number of messages for a summary in the background."""
 
 _ENOUGH = 4
-"""Fewest messages before the last turn for it to stay word for word."""
+"""The minimum number of messages before the last turn for that turn to stay word for word."""
 
 _NO_GAIN = (
     "Nothing to gain: with a summary, {after:,} tokens of messages would be sent, now {now:,}."
@@ -69,25 +69,25 @@ _logger = logging.getLogger(__name__)
 
 
 Digest = Callable[[Sequence[Message], str, bool], Awaitable[str]]
-"""Writes a summary of messages and of the previous summary; the last one: a person wants it."""
+"""Writes a summary of messages and the previous summary; the last argument: a person asked."""
 
 
 class NothingGained(CommandFailed):
-    """A summary is longer than what it replaces."""
+    """With the summary, more tokens would be sent than without."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compactions:
-    """Puts summaries into chats, one at a time into each."""
+    """Puts summaries into chats, one at a time per chat."""
 
-    storage: Storage  # its leases keep two servers from summing up one chat at once
+    storage: Storage  # its leases let one server at a time sum up a chat
     turns: Turns
     digest: Digest
-    window: Callable[[], Window | None]  # that of the chat model; `None` when it is unknown
+    window: Callable[[], Window | None]  # the chat model's window; `None` if unknown
     build_history: HistoryBuilder
     count: CountTokens
-    tell_plugins: Callable[[ChatSummed], Awaitable[None]]  # what was summed up, or is sent again
-    ask_plugins: Callable[[Compacting], Awaitable[None]]  # to sum up instead
+    tell_plugins: Callable[[ChatSummed], Awaitable[None]]  # about a new or removed summary
+    ask_plugins: Callable[[Compacting], Awaitable[None]]  # lets them sum up instead
     _tasks: TaskOwner = field(
         default_factory=lambda: TaskOwner("compaction", is_waited_for=True), init=False
     )
@@ -164,7 +164,7 @@ class Compactions:
     async def _alone(
         self, chat_id: ChatId, work: Callable[[], Awaitable[JsonObject]]
     ) -> JsonObject | SmartContextError:
-        """The result of work in a chat, or the failure to show to those who asked for it."""
+        """The result of work in a chat, or its failure, to be shown if a person asked for it."""
         try:
             async with self.storage.leases.held(f"compaction {chat_id}"):
                 return await work()
@@ -173,7 +173,7 @@ class Compactions:
             return error
 
     async def _end_unasked(self, chat_id: ChatId) -> None:
-        """End a summary that nobody asked for: what the user wants now goes before it."""
+        """Cancel a summary in the background, since the user's command has priority."""
         if task := self._unasked.get(chat_id):
             task.cancel()
             await asyncio.wait([task])
@@ -206,7 +206,7 @@ class Compactions:
             try:
                 return await self._compact(chat_id, previous, older, is_asked=True)
             except NothingGained:
-                pass  # most of it is the last turn
+                pass  # the last turn is most of the chat, so sum it up, too
         return await self._compact(chat_id, previous, said, is_asked=True)
 
     async def _compact(
@@ -241,7 +241,7 @@ class Compactions:
         summary: Message,
         count: Callable[[Sequence[PromptMessage]], int],
     ) -> tuple[int, int]:
-        """The tokens of the messages that the next one goes with: without and with the summary."""
+        """The tokens of the next request's history, without and with the summary."""
         messages, others = await self.storage.chats.snapshot(chat_id, SOURCE)
         place = next((at for at, m in enumerate(messages) if m.id == boundary.id), None)
         if place is None:
@@ -260,7 +260,7 @@ class Compactions:
     async def _sent(
         self, messages: Sequence[Message], others: Mapping[str, Any]
     ) -> tuple[PromptMessage, ...]:
-        """What the next message would send of a chat without a filter."""
+        """The history that the next message would send without a filter."""
         if is_of_client(others):
             history = [*await client_history(messages)]
         else:
@@ -275,7 +275,7 @@ class Compactions:
         said: Sequence[Message],
         summary: Message,
     ) -> JsonObject:
-        """Store a summary of what was said since the previous one, if that is unchanged."""
+        """Store a summary of the messages since the previous one, if that is still the newest."""
 
         def put(document: JsonObject) -> None:
             found = newest_summary(messages_of(document))
@@ -300,7 +300,7 @@ class Compactions:
 
 
 def _before_last_turn(said: Sequence[Message]) -> Sequence[Message]:
-    """What comes before the last turn, which may still be talked about; empty if that is little."""
+    """The messages before the last turn, which may go on; none if they are less than `_ENOUGH`."""
     questions = [at for at, message in enumerate(said) if message.role == "user"]
     return said[: questions[-1]] if questions and questions[-1] >= _ENOUGH else ()
 
@@ -312,7 +312,7 @@ def _last(said: Sequence[Message]) -> Message:
 
 
 def _to_be_undone(messages: Sequence[Message], message_id: str | None) -> Message:
-    """The summary of that id; without an id the last one made of those in use, or of all."""
+    """The summary with this id; without an id, the newest one in use, or else the newest of all."""
     summaries = [message for message in messages if message.is_summary]
     if message_id is not None:
         summaries = [summary for summary in summaries if summary.id == message_id]
@@ -330,14 +330,14 @@ def _to_be_undone(messages: Sequence[Message], message_id: str | None) -> Messag
 def _remembered(
     known: dict[ChatId, asyncio.Task[T]], chat_id: ChatId, task: asyncio.Task[T]
 ) -> asyncio.Task[T]:
-    """A task, known by its chat until it ends."""
+    """A task, remembered by its chat until it ends."""
     known[chat_id] = task
     task.add_done_callback(lambda _: known.pop(chat_id, None))
     return task
 
 
 def _filled(turn: Turn, count: CountTokens) -> int:
-    """The tokens that the next turn begins with: what was sent, and the answer."""
+    """The tokens that the next turn begins with: this turn's request and answer."""
     counted = turn.usage.prompt_tokens if turn.usage else 0
     return max(counted, prompt_tokens(turn.sent, count)) + count(turn.response or "")
 
@@ -346,7 +346,7 @@ def _first_kept(turn: Turn, said: Sequence[Message], window: Window) -> int:
     """Index of the first message that stays word for word; 0 if all can stay.
 
     Attached texts and results of tools count as they were sent. The first message that stays is
-    a question, at the latest the last one.
+    a question; the last question always stays.
     """
     sent = {message.id: sent_text(message) for message in turn.history}
     texts = [sent.get(m.id, "" if m.is_extracted else m.text) for m in said]

@@ -1,4 +1,4 @@
-"""Files and links of a message: the command to attach, and the checks."""
+"""Files and links of a message: the command that attaches files, and the checks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from smart_context.vault.guarded.paths import as_typed, confine
 from smart_context.vault.guarded.walk import stamp_of
 
 MAX_ATTACHED = 20
-"""Most files, and most links, of one message."""
+"""The maximum number of files, and of links, of one message."""
 
 MAX_URL = 2_000
 

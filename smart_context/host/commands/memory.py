@@ -24,14 +24,14 @@ NOBODY_ELSE = "You are the only person who uses this vault: there is nobody to s
 
 @dataclass(frozen=True, slots=True)
 class MemoryCommands:
-    """What clients do with whole chats."""
+    """The commands for whole chats."""
 
     store: Chats
     stop: Callable[[ChatId], Awaitable[bool]]
-    repair: Callable[[ChatId], Awaitable[None]]  # after a crash, before a chat is read
+    repair: Callable[[ChatId], Awaitable[None]]  # repairs a chat after a crash, before it is read
     settled: Callable[[], Awaitable[None]]  # waits until plugins have handled the events so far
     emit: Emit
-    people: People | None  # whose the chats are; `None`: all are one person's
+    people: People | None  # knows the owners of chats; `None` if there is one person
 
     def register(self, commands: CommandRegistry) -> None:
         """Register the commands."""
@@ -96,7 +96,7 @@ class MemoryCommands:
     ) -> JsonObject:
         """Put chats into a folder of the list (empty: none), to its top, or away from it.
 
-        What is left out stays as it is.
+        Values that are left out stay unchanged.
         """
         given = {
             "folder": None if folder is None else folder_of(folder),
@@ -150,7 +150,7 @@ class MemoryCommands:
             raise CommandFailed(NOBODY_ELSE)
         told = {"chat_id": chat_id, "shared": shared, "person": caller.person}
         if not shared:
-            self.emit(CHAT_SHARED, told)  # while those it was shared with can still hear it
+            self.emit(CHAT_SHARED, told)  # while the people it was shared with are still told
         await self.people.owners.share(chat_id, caller.person, shared=shared)
         if shared:
             self.emit(CHAT_SHARED, told)
@@ -158,12 +158,12 @@ class MemoryCommands:
 
 
 def _reader(caller: Caller) -> str:
-    """The reader whose version of a chat counts: the connection, or anybody."""
+    """The reader whose version of a chat counts: the connection, or `ANYBODY` without one."""
     return caller.client.id if caller.client else ANYBODY
 
 
 def _kept_of(data: JsonObject, stored: JsonObject) -> tuple[int, list[MessageId]]:
-    """How many messages are stored, and which of them a document that was saved lacks."""
+    """The number of stored messages, and the ids of those that the saved document lacks."""
     entries = _objects(stored)
     named = {entry["id"] for entry in _objects(data) if isinstance(entry.get("id"), str)}
     ids = [entry.get("id") for entry in entries]

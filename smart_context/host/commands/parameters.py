@@ -35,9 +35,9 @@ _PLAIN_GROUPS = frozenset({Union, UnionType, dict, list})
 
 
 class _Checker:
-    """Checks parameters of a shape, by an adapter that is made when it is first needed.
+    """Checks parameters of a shape by an adapter, which is made when it is first needed.
 
-    Making one takes half a millisecond; a server has more than a hundred commands, and uses few.
+    Making an adapter takes half a millisecond, and of more than a hundred commands few are used.
     """
 
     def __init__(self, shape: tuple[tuple[str, Any], ...], *, takes_extra: bool) -> None:
@@ -57,10 +57,10 @@ class _Checker:
 class Parameters:
     """The parameters of one command."""
 
-    names: frozenset[str]  # all but the caller's
+    names: frozenset[str]  # all parameters except the caller
     caller_name: str  # the parameter that gets the caller; empty if there is none
     naming: Mapping[str, NamesOwned]  # the parameters that name something owned
-    chats: Sequence[str]  # those that are annotated as ids of chats
+    chats: Sequence[str]  # the parameters that are annotated as ids of chats
     _checker: _Checker
     _defaults: Mapping[str, Any]
 
@@ -94,7 +94,7 @@ class Parameters:
         try:
             checker = _checker(tuple(fields.items()), takes_extra=takes_extra)
             if not all(_is_plain(hints.get(name, Any)) for name in fields):
-                _ = checker.adapter  # so that a type that can't be checked is told of now
+                _ = checker.adapter  # so that a type that can't be checked fails now
         except (PydanticSchemaGenerationError, TypeError) as error:
             raise TypeError(f"{handler!r}: a parameter's type can't be checked: {error}") from error
         return cls(
@@ -129,10 +129,10 @@ class Parameters:
                 yield from naming.owned(given[name])
 
     def check_chats(self, given: Mapping[str, Any]) -> None:
-        """Refuse what can't be a chat's id.
+        """Refuse malformed ids of chats.
 
         Raises:
-            ChatIdInvalid: Where a parameter is annotated `ChatId`.
+            ChatIdInvalid: If a parameter that is annotated `ChatId` has another form.
         """
         for found in map(given.get, self.chats):
             for chat_id in found if isinstance(found, list) else [found]:
@@ -150,7 +150,7 @@ class Parameters:
 
 
 def _naming(name: str, hint: object) -> NamesOwned | None:
-    """What a parameter names: by its annotation or a part of it, or by its name."""
+    """The mark of a parameter that names something owned, from its annotation or its name."""
     if get_origin(hint) is Annotated:
         marks = [mark for mark in get_args(hint) if isinstance(mark, NamesOwned)]
         return marks[0] if marks else CHATS_BY_NAME.get(name)
@@ -159,7 +159,7 @@ def _naming(name: str, hint: object) -> NamesOwned | None:
 
 
 def _is_chat(hint: object) -> bool:
-    """True for the type of a chat's id, or one that it is a part of."""
+    """True for the type of a chat's id, and for types that contain it."""
     return hint is ChatId or any(map(_is_chat, get_args(hint)))
 
 
@@ -176,7 +176,7 @@ def _hints(handler: Callable[..., Any]) -> Mapping[str, Any]:
 
 
 def _is_plain(hint: Any) -> bool:
-    """Whether a type can be checked for certain."""
+    """True if a type is surely one that can be checked, so no adapter is needed to find out."""
     origin, parts = get_origin(hint), get_args(hint)
     if origin is Annotated:
         return all(map(_only_tells, parts[1:])) and _is_plain(parts[0])
@@ -194,7 +194,7 @@ def _only_tells(mark: object) -> bool:
 
 @lru_cache(maxsize=256)
 def _checker(shape: tuple[tuple[str, Any], ...], *, takes_extra: bool) -> _Checker:
-    """One for all commands with the same parameters."""
+    """The checker that all commands with the same parameters share."""
     return _Checker(shape, takes_extra=takes_extra)
 
 

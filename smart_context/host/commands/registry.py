@@ -1,4 +1,4 @@
-"""Commands: what clients and plugins can call by name, with checked parameters."""
+"""Commands that clients and plugins can call by name, with checked parameters."""
 
 import asyncio
 import logging
@@ -33,8 +33,8 @@ _logger = logging.getLogger(__name__)
 class Client(Protocol):
     """One connected page or program."""
 
-    id: str  # names the connection
-    person: PersonId  # who it was let in as
+    id: str  # the id of the connection
+    person: PersonId  # the person who logged in
     chat_id: ChatId | None  # the chat it opened last; `None` before that
 
     def send(self, event: str, payload: JsonObject) -> None:
@@ -43,7 +43,7 @@ class Client(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks for a command; a handler gets it in a parameter annotated `Caller`."""
+    """The caller of a command; a handler gets it in a parameter annotated `Caller`."""
 
     person: PersonId  # the person for whom it runs
     # `None` for calls without a connection: HTTP, a plugin, the command line
@@ -71,8 +71,8 @@ class CommandRegistry:
     """The commands, by name.
 
     Args:
-        access: Is asked about everything owned that a command's parameters name.
-        model_of: Gives the model that a chat has of its own, which counts for its commands.
+        access: Decides if the caller may use the owned things that parameters name.
+        model_of: Gives a chat's own model, which is used in the chat's commands.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class CommandRegistry:
             UnknownCommand: If no command has that name.
             InvalidParams: If parameters are missing, unknown or ill-typed; names each.
             SmartContextError: If the command fails with an error for the user, or a parameter names
-                what is not the caller's; then as for an unknown name.
+                something that the caller may not use: then the same error as for an unknown name.
             CommandFailed: If it fails otherwise; the traceback is in the log.
         """
         command = self._commands.get(name)

@@ -1,1 +1,1 @@
-"""The events of a host, and what carries them."""
+"""The events of a host, and the parts that carry them."""

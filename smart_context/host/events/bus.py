@@ -22,10 +22,10 @@ P = TypeVar("P")
 Handler = Callable[[P], Awaitable[object]]
 
 EventListener = Callable[[str, JsonObject, Audience], None]
-"""Called with an event's name, its payload, and who may get it."""
+"""Called with an event's name, payload and audience."""
 
 Forward = Callable[[Event[Any] | str, JsonObject, Audience], None]
-"""Called with an event, its payload, and who may get it."""
+"""Called with an event, its payload and audience."""
 
 HANDLER_TIMEOUT_S = 30.0
 SETTLE_TIMEOUT_S = 2.0
@@ -44,8 +44,8 @@ class EventBus:
     """Runs the handlers of an event one after another.
 
     Args:
-        handler_timeout_s: Most time for one handler; then it is cancelled and logged, so a plugin
-            that hangs delays a turn but does not block it.
+        handler_timeout_s: The maximum time for one handler; then it is cancelled and logged, so a
+            plugin that hangs delays a turn but does not block it.
     """
 
     def __init__(self, *, handler_timeout_s: float = HANDLER_TIMEOUT_S) -> None:
@@ -59,7 +59,8 @@ class EventBus:
 
         Args:
             handler: An async function of the payload.
-            priority: Higher runs earlier; of equals, the one that subscribed first.
+            priority: Handlers of higher priority run earlier; of equal priority, those that
+                subscribed first.
             owner: The plugin, for the log.
 
         Returns:
@@ -84,9 +85,9 @@ class EventBus:
         return bool(self._subscriptions.get(event_name(event)))
 
     async def publish(self, event: Event[P] | str, payload: P) -> None:
-        """Run the event's handlers in order; one that fails is logged and the next runs.
+        """Run the event's handlers in order; one that fails is logged, and the next one runs.
 
-        A handler that is unsubscribed meanwhile does not run; one that is added runs next time.
+        A handler that is unsubscribed meanwhile does not run; a new one runs the next time.
         """
         name = event_name(event)
         for subscription in self._subscriptions.get(name, ()):
@@ -122,7 +123,7 @@ class EventBus:
 
 
 class EventRelay:
-    """Calls clients at once; plugins, being async, get their events from a queue."""
+    """Calls clients at once; plugins, which are async, get their events from a queue."""
 
     def __init__(self, bus: EventBus) -> None:
         self._bus = bus
@@ -143,7 +144,7 @@ class EventRelay:
         """Tell clients in order, then plugins; a client that fails is logged.
 
         Args:
-            audience: Who may get it. Listeners see to that; plugins get all events.
+            audience: The receivers, which listeners must respect; plugins get all events.
         """
         self.tell_clients(event_name(event), payload, audience)
         self.send_to_plugins(event_name(event), payload)
@@ -164,7 +165,7 @@ class EventRelay:
             self._waiting.put_nowait((event, payload))
 
     async def settled(self) -> None:
-        """Wait two seconds at most until plugins have handled the events so far."""
+        """Wait until plugins have handled the events so far; two seconds at most."""
         mark = asyncio.Event()
         self._waiting.put_nowait(mark)
         with suppress(TimeoutError):
@@ -182,18 +183,18 @@ class EventRelay:
 
 
 def audience_of(payload: Mapping[str, Any]) -> Owned | None:
-    """Who may get an event about a chat: those who may see the chat; `None` without a chat."""
+    """The audience of an event about a chat: all who may see the chat; `None` without a chat."""
     chat_id = payload.get("chat_id")
     return Owned("chat", chat_id) if isinstance(chat_id, str) else None
 
 
 def event_name(event: Event[P] | str) -> str:
-    """The name of an event, which may be given by its name."""
+    """The name of an event that is given as an `Event` or by its name."""
     return event if isinstance(event, str) else event.name
 
 
 def is_async(handler: object) -> bool:
-    """True for async functions, methods, partials, and objects that are called so."""
+    """True for async functions, methods and partials, and for objects with an async `__call__`."""
     return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(
-        getattr(handler, "__call__", None)  # noqa: B004 - the question is whether it is async
+        getattr(handler, "__call__", None)  # noqa: B004 - asks if it is async, not if it is callable
     )

@@ -20,7 +20,7 @@ class Event(Generic[P]):
     """A name, tied to the type of its payload."""
 
     name: str
-    # each server of a team finds it out by itself, so its own clients are told only
+    # True if each server of a team finds it out by itself, so each tells only its own clients
     each_finds: bool = False
 
 
@@ -30,7 +30,7 @@ class Emit(Protocol):
     def __call__(
         self, event: Event[Any], payload: Mapping[str, Any], audience: Audience | None = None, /
     ) -> None:
-        """Send it to those who may see the chat that the payload names, or to another audience."""
+        """Send the event to all who may see the payload's chat, or to another audience."""
 
 
 PIPELINE_START: Event[Turn] = Event("pipeline.start")
@@ -44,7 +44,7 @@ PIPELINE_PROMPT: Event[Turn] = Event("pipeline.prompt")
 PIPELINE_LLM: Event[Turn] = Event("pipeline.llm")
 """The model is about to be asked; setting the response replaces it."""
 PIPELINE_POST_PROCESS: Event[Turn] = Event("pipeline.post_process")
-"""The answer is there, not yet saved: the place to change it."""
+"""The answer is complete but not yet saved: the place to change it."""
 PIPELINE_OUTPUT: Event[Turn] = Event("pipeline.output")
 """The answer is saved; also for stopped and aborted turns, not for failed ones."""
 PIPELINE_END: Event[Turn] = Event("pipeline.end")
@@ -54,13 +54,13 @@ PIPELINE_ERROR: Event[Turn] = Event("pipeline.error")
 
 
 class ChatChanged(TypedDict):
-    """The chat of that id has changed."""
+    """The id of a chat that has changed."""
 
     chat_id: str
 
 
 class ChatSummed(TypedDict):
-    """A summary came into a chat, or went out of it."""
+    """A summary was added to a chat or removed from it."""
 
     chat_id: str
     message_id: str
@@ -68,15 +68,15 @@ class ChatSummed(TypedDict):
 
 
 class Compacting(TypedDict):
-    """A client wants a chat summed up; who sends less than all of it does that instead."""
+    """A client wants a chat summed up; a plugin that sends only a part of it does that instead."""
 
     chat_id: str
-    done: JsonObject | None  # what it did
-    refused: str  # why it did not, for people; empty if it did
+    done: JsonObject | None  # the plugin's result; `None` if no plugin did it
+    refused: str  # why a plugin refused, for people; empty if none did
 
 
 class ChatCopied(TypedDict):
-    """A chat was made of the messages of another one, `source`; `topics` are to be picked."""
+    """A chat was made from messages of another one, `source`; `topics` are to be picked there."""
 
     chat_id: str
     source: str
@@ -98,23 +98,23 @@ CHAT_OPENED: Event[ChatChanged] = Event("chat.opened")
 CHAT_VERSION_SHOWN: Event[ChatChanged] = Event("chat.version_shown")
 """Another version of a chat became current; goes to plugins only."""
 CHAT_SUMMED: Event[ChatSummed] = Event("chat.summed")
-"""Messages were summed up or cleared, or are sent again (no `words`); goes to plugins only."""
+"""Messages were summed up, cleared, or are sent again (empty `words`); goes to plugins only."""
 CHAT_COMPACTING: Event[Compacting] = Event("chat.compacting")
 """A chat is to be summed up; goes to plugins only, which may do it instead."""
 CHAT_COPIED: Event[ChatCopied] = Event("chat.copied")
-"""A chat was copied, or goes on in another one; goes to plugins only."""
+"""A chat was copied or continued in a new one; goes to plugins only."""
 CHAT_STARTED: Event[JsonObject] = Event("chat.started")
 """The question is saved and the answer `message_id` of `chat_id` begins."""
 CHAT_TOKEN: Event[JsonObject] = Event("chat.token")
-"""The next piece of it, `text`; `offset` counts the characters before it."""
+"""The next piece of the answer, `text`; `offset` counts the characters before it."""
 CHAT_THOUGHT: Event[JsonObject] = Event("chat.thought")
-"""The next piece, `text`, of what the model thinks before it."""
+"""The next piece, `text`, of the model's thoughts before its answer."""
 CHAT_WAS_THOUGHT: Event[JsonObject] = Event("chat.was_thought")
-"""The last piece of it before character `until`, from `since` on, was thought, not said."""
+"""The answer from character `since` to `until` was a thought, and is no part of the answer."""
 CHAT_WAITING: Event[JsonObject] = Event("chat.waiting")
 """The model is busy, and is asked again after `seconds`."""
 CHAT_READING: Event[JsonObject] = Event("chat.reading")
-"""The model has read for `seconds` in `tokens`, and `percent` of them where its server says so."""
+"""The model has read `tokens` for `seconds`; `percent` of them, if its server says so."""
 CHAT_TOOL: Event[JsonObject] = Event("chat.tool")
 """The model called a tool; `call` is the answer's part with the result, or an error."""
 CHAT_UNSAVED: Event[JsonObject] = Event("chat.unsaved")
@@ -122,15 +122,15 @@ CHAT_UNSAVED: Event[JsonObject] = Event("chat.unsaved")
 CHAT_FINISHED: Event[JsonObject] = Event("chat.finished")
 """A turn ended well, or was stopped or aborted; `message_ids` of question and answer are saved."""
 CHAT_FAILED: Event[JsonObject] = Event("chat.failed")
-"""A turn failed, `error` says why for the user; what had arrived is saved."""
+"""A turn failed; `error` says why, for the user; the text that had arrived is saved."""
 CHAT_CHANGED: Event[ChatChanged] = Event("memory.chat_changed", each_finds=True)
 """A chat was stored, deleted or restored, by this server or another program."""
 CHAT_DELETED: Event[ChatChanged] = Event("memory.chat_deleted")
 """A client moved a chat to the trash."""
 CHAT_SHARED: Event[JsonObject] = Event("memory.chat_shared")
-"""The chat of a `person` was `shared` with all people of the vault, or taken back."""
+"""A `person` shared a chat with all people of the vault, or ended that; see `shared`."""
 TRASH_CHANGED: Event[JsonObject] = Event("memory.trash_changed")
-"""Deleted chats were removed for ever; `memory.list_trash` gives what is left."""
+"""Deleted chats were removed for ever; `memory.list_trash` lists the others."""
 SIDECAR_CHANGED: Event[ChatChanged] = Event("memory.sidecar_changed")
 """A file next to a chat may have changed; goes to plugins only."""
 PANEL_REGISTERED: Event[Panel] = Event("ui.register_panel", each_finds=True)
@@ -140,6 +140,6 @@ PANEL_REMOVED: Event[JsonObject] = Event("ui.remove_panel", each_finds=True)
 PLUGINS_CHANGED: Event[JsonObject] = Event("system.plugins_changed", each_finds=True)
 """A plugin started, failed or stopped; `plugins` as `system.plugins` gives them."""
 CONFIG_READ: Event[JsonObject] = Event("system.config_read", each_finds=True)
-"""The settings file was read again; with `faults` the previous settings go on."""
+"""The settings file was read again; if it has `faults`, the previous settings stay in use."""
 TRUST_CHANGED: Event[JsonObject] = Event("system.trust_changed", each_finds=True)
-"""What the vault asks for or what of it is off has changed, as `system.trust` gives it."""
+"""The vault's requests for trust, or its parts that are off, have changed; see `system.trust`."""

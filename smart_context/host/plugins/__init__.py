@@ -1,1 +1,1 @@
-"""Plugins: found, loaded, and given their interface."""
+"""Finds and loads plugins, and gives them their interface."""

@@ -1,4 +1,4 @@
-"""What a plugin gets to work with; `docs/plugins.md` is its manual."""
+"""The interface for plugins; `docs/plugins.md` is its manual."""
 
 import asyncio
 import logging
@@ -48,14 +48,14 @@ class PluginContext:
         settings: Its settings, checked, with defaults.
         documents: JSON objects beside chats, for data of the plugin; deleted and restored with
             the chat.
-        files: What was attached to messages, by storage key.
+        files: The files that are attached to messages, by storage key.
         storage: All storage of the vault; `chats`, `documents` and `files` are parts of it.
         notes: The vault's notes, with one index that all plugins share.
-        access: Decides what is whose.
+        access: Decides who may use what.
         vault: The vault's folder, for reading.
-        trust: What the vault may do; blocks, so ask it in a thread.
-        child: A process for work whose cost the input decides: it can be killed.
-        requests: What a turn would send: window, drafts, histories, completed requests.
+        trust: The rights of the vault; blocks, so ask it in a thread.
+        child: A process for work whose cost depends on the input, since it can be killed.
+        requests: Makes requests as a turn would send them: window, drafts, completed requests.
     """
 
     def __init__(
@@ -96,12 +96,12 @@ class PluginContext:
 
     @property
     def prices(self) -> Prices:
-        """What models cost; may change, so ask each time."""
+        """The prices of models; they may change, so ask each time."""
         return self._services.current.config.prices
 
     @property
     def cache_ttl_s(self) -> float:
-        """Seconds that providers keep the beginning of a request; may change, too."""
+        """Seconds for which providers keep a request's beginning; may change, so ask each time."""
         found = self._services.current.config.cache_ttl_s
         return CACHE_TTL_S if found is None else found
 
@@ -122,7 +122,7 @@ class PluginContext:
 
         Raises:
             TypeError: If the handler is not async.
-            ValueError: If `plugin.toml` lists events, and not this one.
+            ValueError: If `plugin.toml` lists events without this one.
         """
         name, listed = event_name(event), self._manifest.subscribes
         if listed is not None and name not in listed:
@@ -153,12 +153,12 @@ class PluginContext:
         position: str | None = None,
         url: str | None = None,
     ) -> Callable[[], None]:
-        """Show a panel to every client; what is left out comes from the manifest.
+        """Show a panel to every client; arguments that are left out come from the manifest.
 
         Args:
             html: The page at `/panels/<id>`, or its file in the plugin's folder.
             position: `right`, `left` or `bottom`.
-            url: The page's address, when it is not `/panels/<id>`.
+            url: The page's address, if it is not `/panels/<id>`.
 
         Raises:
             ValueError: If the page is a file that is not in a vault plugin's folder.
@@ -191,7 +191,7 @@ class PluginContext:
         return self._tasks.latest(key, work)
 
     async def settled(self, key: Hashable) -> None:
-        """Wait until no work of a key is left that `latest` began, by whomever."""
+        """Wait until no work that `latest` began with this key is left, including later work."""
         await self._tasks.settled(key)
 
     async def build_history(self, messages: Sequence[Message]) -> list[Message]:
@@ -218,13 +218,13 @@ class PluginContext:
         Args:
             chat_id: The chat; created when it does not exist.
             stream: Clients get the answer piece by piece.
-            person: Who asks; by default who asked for what the plugin is doing.
+            person: The person who asks; by default the one on whose behalf the plugin works.
 
         Returns:
             The ids of question and answer, when the turn is over.
 
         Raises:
-            SmartContextError: Why the turn failed; what arrived is saved.
+            SmartContextError: If the turn failed, with the reason; the text so far is saved.
         """
         caller = Caller(person or whoever_asks())
         asked = {"chat_id": chat_id, "message": message, "stream": stream}
@@ -241,8 +241,8 @@ class PluginContext:
         """Send an event to clients; its name should begin with the plugin's id.
 
         Args:
-            audience: Which clients get it. By default those who may see the chat that `chat_id` in
-                the payload names; without one, every client.
+            audience: The receivers; by default all who may see the chat of the payload's `chat_id`,
+                or every client if there is none.
 
         Raises:
             NameTaken: If it begins like the host's own events.

@@ -54,14 +54,14 @@ class PluginModules:
             Exception: Whatever the plugin's code raises.
         """
         sys.meta_path.insert(0, self._finder)
-        if self._is_over:  # looked at after it: who gives it up then takes it out
+        if self._is_over:  # checked after the insertion, so `unload` always removes it
             if self._finder in sys.meta_path:
                 sys.meta_path.remove(self._finder)
             raise ImportError(f"{self.package} was given up", name=self.package)
         return importlib.import_module(f"{self.package}.{module}")
 
     def unload(self) -> None:
-        """Forget the modules, so they are read again next time, by others."""
+        """Forget the modules; new `PluginModules` then read them again."""
         self._is_over = True
         if self._finder in sys.meta_path:
             sys.meta_path.remove(self._finder)
@@ -93,7 +93,7 @@ class _Finder(MetaPathFinder):
             spec = ModuleSpec(fullname, None, is_package=True)
             spec.submodule_search_locations = [str(place)]
             return spec
-        # Other finders would look in the folder too, and take byte code.
+        # Other finders would also search the folder, and use byte code there.
         missing = ".".join(steps)
         raise ModuleNotFoundError(f"the plugin has no module {missing!r}", name=fullname)
 
@@ -112,7 +112,7 @@ class _TrustedSource(SourceLoader):
     trusted: Mapping[str, str]
 
     def get_filename(self, fullname: str) -> str:
-        del fullname  # one loader, one module
+        del fullname  # each loader has one module
         return str(self.path)
 
     def get_data(self, path: str) -> bytes:
@@ -131,18 +131,18 @@ class _TrustedSource(SourceLoader):
 Source = Literal["built-in", "vault"]
 
 _HOOKS = {"on_load": ("context",), "on_client_connected": ("client",), "on_unload": ()}
-"""What each hook of a plugin is called with."""
+"""The parameters of each hook of a plugin."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundPlugin:
-    """A plugin that was found, though it may not be able to run."""
+    """A plugin that was found; it may be unable to run."""
 
     id: str  # its id; the folder's name if the manifest can't be read
     source: Source  # the product or the vault
     folder: Path  # the folder of its manifest
     manifest: Manifest | None = None  # `None` if it can't be read
-    fault: str = ""  # why it can't run; empty if nothing is wrong so far
+    fault: str = ""  # why it can't run; empty if no fault is known
 
 
 def find_plugins(root: Path, *, built_in: Path | None = None) -> tuple[FoundPlugin, ...]:
@@ -168,9 +168,9 @@ def find_plugins(root: Path, *, built_in: Path | None = None) -> tuple[FoundPlug
 def declared_settings(
     root: Path, *, built_in: Path | None = None
 ) -> Mapping[str, Mapping[str, SettingSpec]]:
-    """What can be set under `[plugins.X]`, for `read_config`.
+    """The settings under `[plugins.X]` by plugin, for `read_config`.
 
-    The product's plugin runs unless the user turns it off; a vault's only once turned on.
+    The product's plugin is on by default; a vault's plugin is off by default.
     """
     return {
         plugin.id: {
@@ -200,10 +200,10 @@ def import_plugin(manifest: Manifest, modules: PluginModules | None) -> Callable
 
 
 def checked_plugin(plugin: object) -> Plugin:
-    """The plugin, if its hooks are async and take what the host passes.
+    """The plugin, if its hooks are async and take the host's arguments.
 
     Raises:
-        ImportError: If one is not or does not, or `on_load` is missing.
+        ImportError: If a hook is not async or has other parameters, or `on_load` is missing.
     """
     for name, given in _HOOKS.items():
         hook = getattr(plugin, name, None)

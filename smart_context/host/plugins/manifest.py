@@ -33,7 +33,7 @@ _SETTING_KEYS = ("type", "default", "minimum", "maximum", "choices", "descriptio
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PanelSpec:
-    """Where a plugin's panel is shown, and under which title."""
+    """The position and title of a plugin's panel."""
 
     title: str
     icon: str
@@ -44,7 +44,7 @@ class PanelSpec:
 class Manifest:
     """A plugin's manifest."""
 
-    id: str  # names the plugin, its commands and its settings table
+    id: str  # the id of the plugin, in the names of its commands and its settings table
     name: str  # the name that users read
     version: str  # one to three numbers
     min_host_version: str  # the oldest host that it runs on
@@ -54,7 +54,7 @@ class Manifest:
     subscribes: tuple[str, ...] | None  # the events it may subscribe to; `None`: any
     commands: tuple[str, ...]  # its commands, each `<id>.verb`
     panel: PanelSpec | None  # its panel, if it has one
-    settings: Mapping[str, SettingSpec]  # what the user can set
+    settings: Mapping[str, SettingSpec]  # the settings for the user
 
 
 def read_manifest(path: Path, *, expected_id: str | None = None) -> Manifest:
@@ -118,7 +118,7 @@ def _text(
     *,
     default: str | None = None,
 ) -> str:
-    """A string of that form; another, or none without a default, is a fault."""
+    """A string of this form; another form is a fault, and so is a missing one without default."""
     if name not in table:
         if default is None:
             table.fault(name, f"missing; expected {wanted}")

@@ -1,4 +1,4 @@
-"""Makes what a turn would send, for plugins."""
+"""Makes requests as a turn would send them, for plugins."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -24,7 +24,7 @@ from smart_context.llm.tokens import TokenCounter
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """Makes what a turn would send."""
+    """Makes requests as a turn would send them."""
 
     _services: Services
 
@@ -34,7 +34,7 @@ class Requests:
         return self._services.pipeline.completion.window
 
     async def ask_server(self) -> None:
-        """Let the chat model's server be asked for its window, if it has not been yet."""
+        """Ask the chat model's server for its window, unless it has been asked already."""
         await self._services.pipeline.completion.ask()
 
     @property
@@ -51,12 +51,12 @@ class Requests:
         return self._services.pipeline.completion.order_of_client(model)
 
     def window_of_client(self, model: str) -> Window | None:
-        """The window that shortens a client's request for this model; `None`: not shortened."""
+        """The window that limits a client's request for this model; `None` if nothing limits it."""
         return self._services.pipeline.completion.window_of_client(model)
 
     @property
     def joins_messages(self) -> bool:
-        """True if messages of one role in a row go as one, since the chat model demands it."""
+        """True if the chat model needs consecutive messages of one role joined into one."""
         completion = self._services.pipeline.completion
         return completion.known.order(completion.endpoint()) is not SpeakingOrder.ANY
 
@@ -84,7 +84,7 @@ class Requests:
     ) -> Message:
         """A message as `chat.send` would send it, with attached texts; stores nothing.
 
-        While it is being written, the background asks models nothing.
+        Since the message is being written, background work does not ask the model meanwhile.
 
         Raises:
             InvalidParams: If there are too many attachments, or one is unknown.
@@ -112,12 +112,12 @@ class Requests:
         """A request as it would be sent, within the model's window.
 
         Raises:
-            RequestTooLong: If it would be refused.
+            RequestTooLong: If it can't be made short enough.
         """
         return await self._services.pipeline.completion.completed(request)
 
     async def ask(self, turn: Turn, on_text: Callable[[str], None]) -> None:
-        """Ask the chat model the request of a turn that no chat has.
+        """Ask the chat model the request of a turn outside of any chat.
 
         Raises:
             ModelFailed: If the model did not answer, or gave an empty answer.

@@ -50,12 +50,12 @@ class PluginState:
     description: str
     source: str  # `built-in` or `vault`
     state: State  # `missing`: turned on, but without a folder
-    reason: str  # why it does not run; empty when it does
+    reason: str  # why it does not run; empty if it runs
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Launch:
-    """What a running plugin was made from; when it changes, the plugin is restarted."""
+    """The source of a running plugin; if it changes, the plugin is restarted."""
 
     manifest: Manifest
     settings: Mapping[str, Any]
@@ -71,7 +71,7 @@ class _Running:
 
 
 class _HookFailed(Exception):
-    """A plugin's code failed; says how."""
+    """A plugin's code failed; the message says how."""
 
 
 @dataclass(slots=True)
@@ -80,7 +80,7 @@ class Plugins:
 
     services: Services
     built_in: Path | None  # the manifest of the product's plugin, if it is not the one shipped
-    load_timeout_s: float  # most time for a plugin's import, and again for its `on_load`
+    load_timeout_s: float  # maximum time for a plugin's import, and again for its `on_load`
     _running: dict[str, _Running] = field(default_factory=dict, init=False)
     _states: tuple[PluginState, ...] = field(default=(), init=False)
 
@@ -95,8 +95,8 @@ class Plugins:
     async def start(self, config: VaultConfig, *, restart: bool = False) -> None:
         """Start the plugins that the settings turn on, and stop the others.
 
-        A plugin that fails is reported and the others run. One that runs already goes on if it
-        has not changed, unless `restart` is set.
+        A plugin that fails is reported, and the others run. A running plugin that has not changed
+        goes on, unless `restart` is set.
         """
         found = await asyncio.to_thread(find_plugins, config.root, built_in=self.built_in)
         trusted = await self._trusted_files(config, found)
@@ -173,7 +173,7 @@ async def _loaded(plugin_class: Callable[[], object], context: PluginContext) ->
 def _verdict(
     plugin: FoundPlugin, config: VaultConfig, trusted: FileSet | None
 ) -> _Launch | tuple[State, str]:
-    """How to start a plugin, or its state and the reason."""
+    """The launch of a plugin, or its state and the reason if it can't be started."""
     if not _is_enabled(plugin.id, config):
         return "disabled", plugin.fault or "not turned on in .vault.toml"
     if plugin.fault or plugin.manifest is None:

@@ -28,16 +28,16 @@ class Services:
     current: CurrentSettings  # the settings and models in use now
     bus: EventBus  # carries the phases of turns
     relay: EventRelay  # carries events to clients and plugins
-    commands: CommandRegistry  # what clients can ask for
-    access: Access  # decides what is whose
-    panels: Panels  # what plugins show next to a chat
-    storage: Storage  # the vault's chats, and what stands beside them
+    commands: CommandRegistry  # the commands for clients and plugins
+    access: Access  # decides who may use what
+    panels: Panels  # the panels that plugins show next to a chat
+    storage: Storage  # the vault's chats, with the documents and files that belong to them
     notes: FollowedVault  # the vault's notes
     children: Children  # processes for work that may take too long or too much memory
-    trust: VaultTrust  # what the vault may do
+    trust: VaultTrust  # the rights of the vault
     pipeline: Pipeline  # takes turns through their phases
     build_history: HistoryBuilder  # makes a history from stored messages
     digest: Summarizer  # writes summaries
-    offers: Offers  # what connections offer
-    stops: Stops  # what a user can stop in a chat besides its turn
-    person_writes: Callable[[], None]  # called when a message that is being written is read
+    offers: Offers  # the models that connections offer
+    stops: Stops  # work in a chat, besides its turn, that a user can stop
+    person_writes: Callable[[], None]  # called when a message is being written
