@@ -34,6 +34,8 @@ _CLOSE, _CLOSE_AROUND, _CLOSE_NEAR = 4.8, 7.8, 4.1
 _SHARE, _SHARE_BEFORE, _SHARE_NEAR = 2.8, 1.5, 4.1
 _SHARE_AROUND, _SHARE_OF_CHAT = 3.7, 2.2
 _SPOKEN_BY, _DATED, _LENGTH = 2.1, 4.7, 1.25
+"""The eleven weights of a message's score, fitted by a softmax over the messages of three LoCoMo
+dialogues; see "Recalling from all chats" in docs/relevance.md."""
 
 _LEAST = 0.42
 """The least evidence that some chat mentions the subject; see docs/relevance.md."""

@@ -60,6 +60,9 @@ _COURTEOUS = 0.45
 _MODELS = frozenset({"all-minilm-l6-v2", "all-minilm", "all-minilm:l6-v2"})
 _PRIOR = 40
 _ALIKE, _BONUS, _POINTING = 0.25, 0.4, 0.2
+"""These and the following are chosen by the adjusted Rand of found topics; docs/relevance.md has
+what else was tried, under "Found topics" and "Topics of a chat that grows"."""
+
 _FIRST_UNITS, _BONUS_FIRST, _BESIDE_FIRST = 5, 0.05, 0.2
 """In a chat of up to five questions, each may begin a subject: neighbours get hardly any bonus,
 unless the later one points back, and short groups need more similarity to join one."""

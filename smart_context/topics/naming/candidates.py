@@ -71,6 +71,8 @@ _UNION = 0.275
 _COMPOUND, _AND, _AND_NAMES, _AND_UNSPACED = 0.01, -0.05, 0.08, -0.15
 _SURE_NOUN, _TELLING = 0.4, 0.75
 _FEW = 4
+"""The weights of a name's parts; "Labels" in docs/relevance.md has what was tried, on 260 labels
+that a reader judged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
