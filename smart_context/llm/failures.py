@@ -49,7 +49,7 @@ class EndpointFailure:
     # `refused` comes with a status; `redirected` with a status and an address; `unreachable` means
     # no connection; `slow`, a timeout; `silent`, a connection that was lost before the answer
     # began, and `broken`, one that was lost later; `nonsense`, an answer that can't be parsed;
-    # `endless`, one over the size limit; `withheld`, that the user trusts it no longer
+    # `endless`, one over the size limit; `withheld`, an endpoint that the user no longer trusts
     trouble: Trouble
     # the message of the vendor or the system, of any length; of a redirect, its target
     words: str = ""

@@ -12,9 +12,9 @@ class Marks:
 
     opens: tuple[str, ...]
     closes: tuple[str, ...]  # of those that share an end, the longest first
-    # prose hardly has them: they end thoughts within a line, too
+    # True for marks that prose does not have: they end thoughts within a line, too
     are_tokens: bool = False
-    # they end thoughts that no mark began: templates may begin them in the prompt
+    # True if they end thoughts without a beginning, which a template may put into the prompt
     close_alone: bool = True
     noise: tuple[str, ...] = ()  # other marks among the thoughts
     ends: tuple[str, ...] = ()  # marks behind the answer
@@ -98,8 +98,8 @@ class Thinking:
         default="begins", init=False
     )
     _marks: Marks = field(default=_NONE, init=False)
-    # of an answer that may yet turn out to be a thought: its last character, whether it is blank
-    # so far, and the fence of the block of code that it has come into
+    # of an answer that may later prove to be thoughts: its last character, True if it is blank so
+    # far, and the fence of the block of code that it is in
     _last: str = field(default="", init=False)
     _is_blank: bool = field(default=True, init=False)
     _fence: str = field(default="", init=False)

@@ -117,7 +117,7 @@ def _row_of(listing: object, model: str) -> Mapping[str, Any]:
         others = aliases if isinstance(aliases, list) else ()
         if model in (row.get("id"), *others):
             return row
-    # A server with a single model answers with it, whatever name it is asked by.
+    # A server with a single model answers with it under any name.
     return known[0] if len(known) == 1 else {}
 
 

@@ -8,7 +8,7 @@ _NUMBER = r"\d[\d,]{0,12}"
 _ASKED = rf"(?P<asked>{_NUMBER})"
 _WINDOW = rf"(?P<window>{_NUMBER})"
 
-# What stands between two numbers is bounded, so that each is searched in linear time.
+# The text between two numbers is limited, so that each wording is searched in linear time.
 _WORDINGS: tuple[tuple[str, str], ...] = (
     ("Anthropic", rf"prompt is too long: {_ASKED} tokens > {_WINDOW}"),
     ("Anthropic, with the answer", rf"exceed context limit: {_ASKED} \+ \d+ > {_WINDOW}"),

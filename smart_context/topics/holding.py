@@ -1,4 +1,4 @@
-"""Keeps messages in the topics where a person has put them, whatever an extraction finds."""
+"""Keeps messages in the topics where a person has put them, against the results of extractions."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet

@@ -294,7 +294,7 @@ class ModelTopicJudge:
         self.pace.took(self.model.name, size, time.monotonic() - begun)
         try:
             said = parsed_judgement(reply.text, groups=len(lines), statements=len(statements))
-        except ReplyUnusable:  # some models list the messages of topics, whatever they are asked
+        except ReplyUnusable:  # some models list the messages of topics, even if asked for names
             if read := await asyncio.to_thread(self._proven, reply.text, found, messages, previous):
                 return read
             raise

@@ -51,11 +51,11 @@ Labels = tuple[str, ...]
 class Held:
     """Fixed assignments of messages to topics, by the topics' current labels."""
 
-    # messages that were said while topics were picked: each stays in one of these
+    # messages that were written while topics were picked: each stays in one of these
     said: Mapping[MessageId, Labels] = field(default_factory=lambda: MappingProxyType({}))
-    # messages of which a person has said what they are about: one topic, or none
+    # messages that a person has put into one topic, or into none
     about: Mapping[MessageId, Labels] = field(default_factory=lambda: MappingProxyType({}))
-    # messages of which a person has said what they are not about
+    # messages that a person has taken out of topics
     apart: Mapping[MessageId, frozenset[str]] = field(default_factory=lambda: MappingProxyType({}))
     # messages of topics that are picked now
     picked: Mapping[MessageId, Labels] = field(default_factory=lambda: MappingProxyType({}))
@@ -101,5 +101,5 @@ class Previous:
     is_titled: bool = False  # the chat has a title, so none has to be found
 
     def is_touched(self, topic: Topic) -> bool:
-        """True if the user relies on a topic: its messages stay, whatever is found."""
+        """True if the user relies on a topic: its messages stay through every extraction."""
         return topic.id in self.kept_ids or topic.label in self.fixed_labels | self.deleted_labels

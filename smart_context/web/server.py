@@ -219,7 +219,7 @@ def _settings(app: Starlette, connections: Connections) -> uvicorn.Config:
         timeout_keep_alive=connections.limits.idle_s,  # type: ignore[arg-type] # parts of a second work too
         timeout_graceful_shutdown=STOP_CONNECTIONS_S,
         log_config=None,
-        log_level="critical",  # the app logs what matters
+        log_level="critical",  # the app logs important events
         access_log=False,
         server_header=False,
         proxy_headers=False,

@@ -48,7 +48,7 @@ def from_bytes(content: bytes) -> dict[str, NDArray[Any]]:
 
 
 def restored(tensors: Tensors, name: str) -> NDArray[np.float32]:
-    """An array as float32, whether it was stored as int8 or not."""
+    """An array as float32, also if it was stored as int8."""
     scale = tensors.get(name + SCALE)
     tensor = tensors[name].astype(np.float32)
     return tensor if scale is None else tensor * scale

@@ -46,11 +46,11 @@ class Unigram:
         self._before = (_OPENING, *self.ids(prefix))
 
     def framed(self, ids: Sequence[int]) -> tuple[int, ...]:
-        """The ids as the model reads them, with what stands before and after a text."""
+        """The ids as the model reads them, with the frame before and after a text."""
         return (*self._before, *ids, _CLOSING)
 
     def ids(self, text: str) -> list[int]:
-        """The ids of a text's pieces, without what frames them."""
+        """The ids of a text's pieces, without the frame."""
         words = _BLANK.split(normalized("NFKC", text).strip())
         return [number for word in words if word for number in self._ids_of(SPACE + word)]
 

@@ -380,7 +380,7 @@ class OpenAIChatModel:
         """
         body = self._body(messages, self.parameters(tools, streamed=bool(json_reply)))
         if json_reply:
-            # the likeliest words: by chance, small models mix up what they are to sort
+            # the likeliest words: with random ones, small models mix up the things that they sort
             body |= {"response_format": _format(json_reply), "temperature": 0}
         ask = partial(self._object, body, most_characters) if json_reply else None
         ask = ask or partial(self._whole, body)

@@ -25,7 +25,7 @@ from smart_context.topics.atlas.values import (
 from smart_context.topics.clusters.units import at_unit_length
 
 LEAST_NEARNESS = 0.25
-"""The least cosine of a query and a topic, without what all topics have in common."""
+"""The least cosine of a query and a topic, after their common part with all topics is removed."""
 
 _ALL_WORDS, _IN_LABEL = 0.5, 0.5
 _PRIOR = 30.0

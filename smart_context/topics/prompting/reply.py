@@ -24,8 +24,7 @@ def parsed_reply(reply: str, messages: Sequence[Message], *, shown_share: float 
 
     Fences and text around the JSON are ignored. Labels are cleaned, and those that differ only in
     case are merged. Counts are limited to the number of messages, and unknown numbers and message
-    ids are dropped; the id of a topic may be made up. Of
-    more than eight topics, the largest are kept.
+    ids are dropped; a topic may have an invented id. Of more than eight topics, the largest stay.
 
     Args:
         shown_share: The share of the messages that the model saw; counts are scaled by it.

@@ -90,7 +90,7 @@ def _tells_of_own_life(plain: str) -> bool:
 
 
 def is_personal(text: str, *, is_note: bool = False) -> bool:
-    """True if a text states something lasting about its author; in a note, also what they did."""
+    """True if a text states a lasting fact about its author; in a note, also their actions."""
     return _is_personal(_plain(text), is_note=is_note)
 
 

@@ -1,7 +1,7 @@
 """Summarises the older part of a chat, so that the chat can go on without it.
 
-The fast model writes the summary. Without one, the summary quotes sentences of the chat and says
-so.
+The fast model writes the summary. Without one, the summary quotes sentences of the chat, and its
+first line tells this.
 """
 
 import asyncio

@@ -189,7 +189,7 @@ class SaidTexts:
         return main_language([self.text[:_LANGUAGE_FROM]])
 
     def has(self, literal: str) -> bool:
-        """True if a text occurs, whatever its case, spaces and punctuation."""
+        """True if a text occurs, in any case, with any spaces and punctuation."""
         wanted = folded(literal)
         if not wanted or f" {wanted} " in self.folded:
             return True

@@ -23,7 +23,7 @@ _OTHER_NAMES = {"panels": "panel"}
 
 
 def key_page(path: str, version: str) -> str:
-    """The key page; it ends with the script, so that nothing follows the page that this writes.
+    """The key page. It ends with the script, so that nothing follows the page written by it.
 
     The files that the page will need are requested along with the script, not after it.
 

@@ -106,7 +106,7 @@ _OTHER = re.compile(r"^(?:export|import)\b.*", re.MULTILINE)
 
 
 def joined_script(root: Path, entry: str) -> str:
-    """One script that does what the module `entry` and all that it imports do.
+    """One script with the effect of the module `entry` and all modules that it imports.
 
     Each module becomes a function of its own that returns what it exports, so names can't clash.
 

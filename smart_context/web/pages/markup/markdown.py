@@ -197,7 +197,7 @@ _SCHEMES = ("http", "https", "mailto")
 _LINK = re.compile(r"(?:https?://|mailto:)\S", re.IGNORECASE)
 _BARE_SCHEME = re.compile(r"(?<![a-z0-9_])https?$", re.IGNORECASE)
 _LONGEST_SCHEME = len("https")
-# not across what ends sentences in Chinese and Japanese
+# not across the marks that end sentences in Chinese and Japanese
 _BARE_REST = re.compile(r"://[^\W_][^\s<>\"`{}|\\^\u3000-\u303f\uff00-\uffef]{1,2000}")
 _KNOWN_HTML = re.compile(
     r"<br[ \t]*+/?>|<(kbd|sub|sup)>([^<>`*_\\&\[\]\n]{1,80}+)</\1>", re.IGNORECASE

@@ -1,4 +1,4 @@
-"""The list of chats, so that each can be told from all others; and what a search found.
+"""The list of chats, each distinguishable from all others, and the chats found by a search.
 
 Pinned chats come first, then folders, then the others by date, and archived chats last.
 """

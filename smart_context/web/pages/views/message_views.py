@@ -296,12 +296,12 @@ def _without_a_model(opening: re.Match[str]) -> str:
 
 
 def is_notice(message: Message) -> bool:
-    """True if a message only says why there is no answer, such as a stopped one."""
+    """True if a message only gives the reason for a missing answer, such as a stopped one."""
     return {part.get("type") for part in message.parts} == {"info"}
 
 
 def version(message: Message) -> str:
-    """A short digest of what the message shows."""
+    """A short digest of the content that a message shows."""
     attached = (message.files, message.links)
     ending = _ending(message)
     shown = (message.role, message.content, message.generating, message.error, ending)
