@@ -6,9 +6,9 @@ Headers = list[tuple[bytes, bytes]]
 
 
 def answer_headers(chat_id: str, turn: Turn | None, received: int, sent: int | None) -> Headers:
-    """Headers of an answer: its chat and turn, and how many messages were received and sent.
+    """Headers of an answer: its chat and turn, and the numbers of messages received and sent.
 
-    What is empty or unknown is left out.
+    Empty and unknown values are left out.
     """
     values = {
         "chat": chat_id,

@@ -1,4 +1,4 @@
-"""A client's answer as its chat keeps it, and how later requests find the chat by it."""
+"""The messages that store a client's answer, and the rows by which later requests find the chat."""
 
 from collections.abc import Sequence
 from dataclasses import replace

@@ -47,37 +47,37 @@ _PREPARED = (
     "Here are summaries of some files",
     "Here are some READ ONLY files",
 )
-"""How messages begin that aider writes in the user's name. Its examples come before them."""
+"""Beginnings of messages that aider writes in the user's name, after its examples."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedRequest:
-    """A chat that a request was recorded in."""
+    """A chat in which a request was recorded."""
 
     chat_id: ChatId
     answer_id: MessageId  # the message of the answer that is being generated
     ids: tuple[str, ...]  # the ids of the messages of the request's units
-    # the chat's messages, without those that the client has stopped sending and without the answer
+    # the chat's messages, except the answer and those that the client no longer sends
     messages: tuple[Message, ...]
     question: Message | None  # the question; `None` if the request has no messages
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecordingPlan:
-    """How a request changes its chat."""
+    """The change of a chat by a request."""
 
     store: Chats
     incoming: Incoming
     chat: ChatOfRequest
     model: str  # the model that is asked
     stored: tuple[Message, ...]  # the chat's messages before
-    matching: Matching  # what the request's list means for them
+    matching: Matching  # the request's list, matched with them
     answer_id: str  # the answer's message
     names: Mapping[int, str]  # the ids of new messages, by unit
 
     @cached_property
     def goes_on(self) -> bool:
-        """The client only added to the end: the chat is known before it is stored."""
+        """True if the client only added messages at the end, so the chat is known in advance."""
         count = len(self.stored)
         return (
             not self.incoming.is_held
@@ -126,10 +126,10 @@ class RecordingPlan:
         )
 
     async def record(self) -> list[str]:
-        """As `write`; returns the units' ids.
+        """Write like `write`; returns the units' ids.
 
         Raises:
-            SmartContextError: As `write`, or the chat was deleted meanwhile.
+            SmartContextError: If `write` raises it, or the chat was deleted meanwhile.
         """
         ids: list[str] = []
         is_known = False
@@ -191,7 +191,7 @@ class RequestRecorder:
         self._keys: LRUCache[str, tuple[tuple[Message, ...], list[bytes]]] = LRUCache(64)
 
     async def plan(self, incoming: Incoming, chat: ChatOfRequest, model: str) -> RecordingPlan:
-        """How a request will change its chat; writes nothing.
+        """The change that a request will make in its chat; writes nothing.
 
         Raises:
             SmartContextError: If the chat can't be read.
@@ -211,7 +211,7 @@ class RequestRecorder:
         )
 
     async def put(self, chat_id: str, answers: Sequence[JsonObject]) -> None:
-        """Store a finished answer, in the place that was recorded for it.
+        """Store a finished answer in the place that was recorded for it.
 
         Raises:
             SmartContextError: If the disk refuses, or the chat was deleted meanwhile.
@@ -226,7 +226,7 @@ class RequestRecorder:
         )
 
     async def text_of(self, chat_id: str, message: str) -> str:
-        """The text of a message, with single spaces, of any version; empty if it is gone."""
+        """The text of a message in any version, with single spaces; empty if it is not found."""
         try:
             stored, others = await self._store.snapshot(chat_id)
         except SmartContextError as error:
@@ -249,7 +249,7 @@ class RequestRecorder:
 
 
 def _describe(document: JsonObject, incoming: Incoming, chat: ChatOfRequest) -> None:
-    """Record whose chat it is, and take the first question as its title."""
+    """Record the client of a chat, and take the first question as its title."""
     source: Mapping[str, Any] = {"client": incoming.client, "id": chat.name, "key": incoming.key}
     document.setdefault(SOURCE, dict(source))
     if title := title_of(incoming.units):
@@ -257,7 +257,7 @@ def _describe(document: JsonObject, incoming: Incoming, chat: ChatOfRequest) -> 
 
 
 def _add(document: JsonObject, incoming: Incoming, now: str) -> list[str]:
-    """Add new messages where the provider holds the history."""
+    """Add new messages to a chat whose history the provider holds."""
     added = [unit.stored(new_message_id(), now) for unit in incoming.units]
     document["messages"].extend(added)
     return [message["id"] for message in added]
@@ -278,8 +278,8 @@ def title_of(units: Sequence[Unit]) -> str:
 def _first_question(units: Sequence[Unit]) -> int:
     """The place of the last user message with a question before the first answer to one.
 
-    Codex puts messages of its own before the question. In a list with aider's, the examples look
-    like questions, and the last question counts.
+    Codex puts messages of its own before the question. In a list with messages of aider, its
+    examples look like questions, so the last question counts.
     """
     if any(unit.role == "user" and unit.text.startswith(_PREPARED) for unit in units):
         return last_question(units)

@@ -33,7 +33,7 @@ from smart_context.llm.models import NOTHING_USED
 _ASIDE_TEXT = "An aside of the client."
 
 _LIVE_CHARACTERS = 64 << 10
-"""Longest piece of an answer that is shown before the answer is saved."""
+"""The maximum length of a piece of an answer that is shown before the answer is saved."""
 
 _logger = logging.getLogger(__name__)
 
@@ -42,10 +42,10 @@ _logger = logging.getLogger(__name__)
 class Outcome:
     """The result of a request."""
 
-    gathered: Gathered  # the answer, as far as it arrived
+    gathered: Gathered  # the answer, as far as it has arrived
     error: str = ""  # why it failed, for people; empty if it did not
-    error_code: int = 0  # the HTTP status, where there was one
-    is_stopped: bool = False  # the client went away, or the server stopped
+    error_code: int = 0  # the HTTP status, if there was one
+    is_stopped: bool = False  # True if the client disconnected, or the server stopped
 
 
 class TurnAborted(Exception):
@@ -54,7 +54,7 @@ class TurnAborted(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ClientChats:
-    """The chats of clients: found, recorded, and waited for until they are saved."""
+    """Finds the chats of clients, records requests in them, and waits until answers are saved."""
 
     recorder: RequestRecorder  # records requests and answers in chats
     finder: ChatFinder  # finds the chats of requests
@@ -63,14 +63,14 @@ class ClientChats:
 
 @dataclass(frozen=True, slots=True)
 class PassedOn:
-    """Nothing of the answer is kept."""
+    """A request whose answer is not stored."""
 
     turn: None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Aside:
-    """A request beside the chat: it has a receipt, and never enters the chat."""
+    """A request outside of the chat: it has a receipt, but never enters the chat."""
 
     turn: Turn
 
@@ -82,7 +82,7 @@ class AnsweringClient:
     turn: Turn
     question: QuestionSaving
     news: AnswerNews
-    keys: RepeatedKeysStream  # removes our keys from what pages are shown
+    keys: RepeatedKeysStream  # removes our keys from texts for pages
     _is_live: bool = field(default=True, init=False)
 
     def arrived(self, text: str) -> None:
@@ -106,7 +106,7 @@ class Exchange:
     incoming: Incoming
     chat: ChatOfRequest | None  # its chat; `None` for an aside without one
     _: KW_ONLY
-    person: PersonId  # who asks
+    person: PersonId  # the person who asks
     endpoint: EndpointSettings | None  # the provider's, with the model; `None` if we answer
     model: str
     echoes: RepeatedKeys  # our keys, which are not stored or shown if the provider repeats them
@@ -120,11 +120,11 @@ class Exchange:
 
     @property
     def turn(self) -> Turn | None:
-        """The pipeline's turn; `None` if there is none, or not yet."""
+        """The pipeline's turn; `None` if there is none, or it has not begun yet."""
         return self._state.turn
 
     async def begin(self) -> Outgoing:
-        """Record the request in its chat, and decide what is sent.
+        """Record the request in its chat, and decide which messages are sent.
 
         Raises:
             SmartContextError: If the chat can't be written.
@@ -141,7 +141,7 @@ class Exchange:
         return await self._asked.after_refusal(failure)
 
     def headers(self) -> Headers:
-        """Headers of the answer; see `answer_headers`."""
+        """The headers of the answer; see `answer_headers`."""
         chat_id = self.chat.id if self.chat else ""
         return answer_headers(chat_id, self.turn, self.incoming.item_count, self._asked.count)
 
@@ -151,7 +151,7 @@ class Exchange:
             self._state.arrived(text)
 
     def ends(self) -> None:
-        """The client sees the end now, and may send its next request before it is saved."""
+        """Note that the client sees the end, and may send its next request before it is saved."""
         if not self._has_ended and isinstance(self._state, AnsweringClient):
             self._has_ended = True
             saving = self.chats.pending_saves.begin(self.incoming.key)
@@ -177,7 +177,7 @@ class Exchange:
             state.end()
 
     async def _choose(self) -> ChosenUnits | None:
-        """What goes of the client's list; `None`: all of it, since it holds no question."""
+        """The units of the client's list to send; `None` for all, since it holds no question."""
         if self.chat is None or self.chat.is_aside:
             chosen = chosen_units(self.incoming.units)
             if self.chat is not None:
@@ -186,7 +186,7 @@ class Exchange:
         return await self._record(self.chat)
 
     async def _record(self, chat: ChatOfRequest) -> ChosenUnits | None:
-        """Record the request in its chat, and let plugins choose; `None`: as `_choose`."""
+        """Record the request in its chat, and let plugins choose; `None` as in `_choose`."""
         incoming = self.incoming
         self._closing.enter_context(self.turns.answering_client(ChatId(chat.id)))
         plan = await self.chats.recorder.plan(incoming, chat, self.model)
@@ -256,7 +256,7 @@ class Exchange:
             await self.chats.finder.note(self.incoming.key, *rows)
 
     async def _note(self, turn: Turn, outcome: Outcome) -> None:
-        """Note in the turn what was sent, and how the answer ended."""
+        """Note in the turn the requests that were sent, and the outcome of the answer."""
         gathered = outcome.gathered
         await asyncio.to_thread(gathered.clean, self.echoes)
         for sent in self._asked.all_sent:

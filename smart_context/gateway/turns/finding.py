@@ -37,15 +37,15 @@ class ChatOfRequest:
 
     id: str
     name: str | None = None  # the client's own id of it; `None` if it has none
-    is_aside: bool = False  # the request serves the client itself, and stays out of the chat
+    is_aside: bool = False  # True if the request serves the client itself: not in the chat
 
 
 class ChatFinder:
     """Finds chats by the answers that they got, for each key.
 
     Args:
-        text_of: Reads the text of a chat's message, where a digest can't decide.
-        logs: Keep the answers that each key's chats got.
+        text_of: Reads the text of a chat's message if a digest can't decide.
+        logs: Store the answers that each key's chats got.
     """
 
     def __init__(self, text_of: TextOf, logs: Logs) -> None:
@@ -70,9 +70,9 @@ class ChatFinder:
         return found
 
     async def note_turn(self, incoming: Incoming, chat: ChatOfRequest) -> None:
-        """Remember what comes with the turns of a chat; see `note`."""
+        """Remember the frame of the turns of a chat; see `note`."""
         if not incoming.is_held:
-            record = self._records[incoming.key]  # as `chat_of` has read it
+            record = self._records[incoming.key]  # `chat_of` has read it
             await self._change(record.frame(chat.id, incoming.frame))
 
     async def _found(self, incoming: Incoming, record: IssuedRecord) -> ChatOfRequest | None:
@@ -95,7 +95,7 @@ class ChatFinder:
         return is_beside(incoming.units, incoming.body, incoming.frame, turn)
 
     def _goes_on_from_aside(self, incoming: Incoming, chat: str) -> bool:
-        """True if the client goes on from the answer to what was taken for an aside."""
+        """True if the client continues from the answer to a supposed aside, so it was a turn."""
         answers = self._asides.get(chat)
         if not answers:
             return False
@@ -105,12 +105,12 @@ class ChatFinder:
         return bool(going_on)
 
     def note_aside(self, chat: str, text: str) -> None:
-        """Remember the answer to an aside, in case that it was a turn after all."""
+        """Remember the answer to an aside, in case it was a turn after all."""
         if text:
             self._asides.setdefault(chat, set()).add(digest(text))
 
     async def note(self, key: str, *answers: IssuedAnswer) -> None:
-        """Remember the answer of a chat; a disk that refuses is only logged."""
+        """Remember the answer of a chat; a failed write is only logged."""
         record = await self._record(key)
         try:
             await record.add(*answers)
@@ -122,7 +122,7 @@ class ChatFinder:
         return held in (await self._record(key)).issued.by_response
 
     async def note_held(self, key: str, held: str) -> None:
-        """Remember what the provider holds and has no place in a chat; see `note`."""
+        """Remember the id of a response or conversation that is in no chat; see `note`."""
         await self._change((await self._record(key)).got(held))
 
     async def _record(self, key: str) -> IssuedRecord:

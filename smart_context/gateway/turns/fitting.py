@@ -19,7 +19,7 @@ from smart_context.llm.models import PromptMessage
 from smart_context.llm.tokens import counting
 
 _TRIES = 8
-"""How often a request is shortened: calls bring their results back, and these take room again."""
+"""Maximum attempts to shorten a request, since calls bring back their results, which take room."""
 
 _TEXTS = frozenset({"text", "input_text", "output_text"})
 _ITEMS = frozenset({"message", "function_call", "function_call_output"})
@@ -27,14 +27,14 @@ _ITEMS = frozenset({"message", "function_call", "function_call_output"})
 
 @dataclass(frozen=True, slots=True)
 class ChosenUnits:
-    """What goes of a client's list."""
+    """The chosen part of a client's list."""
 
     request: Request
-    ids: Sequence[str]  # those of the units of the list, in the request
+    ids: Sequence[str]  # the ids of the list's units in the request
 
 
 def chosen_units(units: Sequence[Unit]) -> ChosenUnits:
-    """All of a list that no chat keeps."""
+    """The whole list of a request outside of a chat."""
     question = last_question(units)
     ids = tuple(map(str, range(len(units))))
     history = [
@@ -50,7 +50,7 @@ async def within_window(
 ) -> tuple[Request, Outgoing]:
     """A client's request, shortened if it does not fit into a window, and the body to send.
 
-    If all that may go is not enough, nothing goes: the provider has the last word.
+    If even the shortest request does not fit, nothing is left out, and the provider decides.
 
     Args:
         made: Gives the body of a request; called in a thread if it has to be shortened.
@@ -89,9 +89,9 @@ def tokens_of(sent: Outgoing, count: CountTokens) -> int:
 
 
 def countable(sent: Outgoing) -> tuple[Sequence[PromptMessage], str]:
-    """The messages and tools of a body, if it has nothing but texts whose tokens can be counted.
+    """The messages and tools of a body, if it consists of texts whose tokens can be counted.
 
-    No messages if there is more, such as images, or thoughts that only the provider can read.
+    No messages if it has other content, such as images, or thoughts that only providers can read.
     """
     added = added_by_client(sent.fields)
     values = sent.values()

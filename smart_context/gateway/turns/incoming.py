@@ -20,8 +20,8 @@ class Incoming:
 
     kind: ApiKind  # the API that the client uses
     key: str  # the name of its key
-    client: str  # the program, as far as its headers tell
-    headers: Mapping[str, str]  # by names in lower case
+    client: str  # the program, according to its headers
+    headers: Mapping[str, str]  # the headers by lower-case name
     body: Body
     units: tuple[Unit, ...]  # the units of its list
     given: GivenId | None  # its own name for the chat
@@ -33,38 +33,38 @@ class Incoming:
 
     @property
     def is_stream(self) -> bool:
-        """The answer is to be streamed."""
+        """True if the client wants the answer streamed."""
         return self.body.get("stream") is True
 
     @cached_property
     def says_aside(self) -> bool:
-        """It tells by itself that it serves the client, such as a title for the chat."""
+        """True if the request itself shows that it is an aside, such as one for a title."""
         return says_aside(self.units, self.body, is_named=self.given is not None)
 
     @cached_property
     def frame(self) -> RequestFrame:
-        """What comes around its list."""
+        """The frame of the request: its system prompt, tools and format."""
         return frame_of(self.units, self.body)
 
     @property
     def is_off(self) -> bool:
-        """The client wants it sent unchanged."""
+        """True if the client wants the request sent unchanged."""
         return self.headers.get(OFF_HEADER, "").strip().lower() == "off"
 
     @property
     def previous_response(self) -> str:
-        """The response that it continues; the provider holds the history."""
+        """The response that the request continues, so that the provider holds the history."""
         return previous_response(self.body)
 
     @property
     def is_held(self) -> bool:
-        """The provider holds the history, and the list has only new items."""
+        """True if the provider holds the history, so that the list has only new items."""
         is_named = self.previous_response or self.body.get("conversation")
         return self.kind == "responses" and bool(is_named)
 
     @property
     def is_retry(self) -> bool:
-        """The client's library retries by itself."""
+        """True if the client's library repeats an earlier request."""
         return self.headers.get(RETRY_HEADER, "0").strip() not in {"", "0"}
 
     @property
@@ -86,5 +86,5 @@ def held_things(body: Body) -> tuple[str, ...]:
 
 
 def previous_response(body: Body) -> str:
-    """The response that a request continues; empty if it names none."""
+    """The response that a request continues; empty for none."""
     return text_in(body.get("previous_response_id"))

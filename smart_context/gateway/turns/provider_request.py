@@ -1,4 +1,4 @@
-"""What a provider is asked: a client's request with what was chosen, within the model's window."""
+"""The request to a provider: the chosen part of a client's request, within the model's window."""
 
 import asyncio
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ class ProviderRequest:
     """One request to a provider, which is asked once more if it refuses the first.
 
     Attributes:
-        all_sent: What was sent, the refused first.
+        all_sent: The bodies that were sent, refused ones first.
     """
 
     incoming: Incoming
@@ -46,20 +46,20 @@ class ProviderRequest:
         return self.all_sent[-1].count if self.all_sent else self.incoming.item_count
 
     async def first(self, chosen: ChosenUnits | None, turn: Turn | None) -> Outgoing:
-        """What is sent first, within the model's window as far as that is known for certain.
+        """The first request to send, within the model's window if that is certain.
 
         Args:
-            chosen: What goes of it; `None` if nothing of it may be changed.
-            turn: The turn that it belongs to, which notes what does not fit.
+            chosen: The chosen part; `None` if the request must not be changed.
+            turn: The turn of the request, which notes the messages that do not fit.
         """
         self._chosen, self._turn = chosen, turn
         return await self._sent()
 
     async def after_refusal(self, failure: ModelFailed) -> Outgoing | None:
-        """The request to ask once more, after the provider has said why it refuses this one.
+        """The request to send again after the provider has refused this one with a reason.
 
-        It is shortened if it was too long, or has its messages in the order that is wanted; `None`
-        if that is not why, or nothing can be done.
+        Shortened if it was too long, or with its messages in the order that the provider needs;
+        `None` for other reasons, or if that is not possible.
         """
         if self._chosen is None or self.endpoint is None:
             return None
@@ -72,7 +72,7 @@ class ProviderRequest:
         return None
 
     async def learn_counts(self, counted: int) -> None:
-        """Learn from the tokens that the provider counted in what it was sent last."""
+        """Learn from the tokens that the provider counted in the last request."""
         if self.endpoint is None or self._chosen is None or not self.all_sent:
             return
         values, added = countable(self.all_sent[-1])
@@ -101,7 +101,7 @@ class ProviderRequest:
         return sent
 
     async def _shortened(self, too_long: TooLong, endpoint: EndpointSettings) -> Outgoing | None:
-        """The request without the oldest messages that don't fit; `None` if that is no less."""
+        """The request without the oldest messages that don't fit; `None` if that is not shorter."""
         refused = self.all_sent[-1]
         if too_long.asked:
             await self.learn_counts(too_long.asked)
@@ -126,7 +126,7 @@ class ProviderRequest:
         return outgoing(incoming.kind, incoming.body, incoming.units, every, brought_back={})
 
     def _body(self, request: Request) -> Outgoing:
-        """The body with what a request chooses, in the order that the provider wants."""
+        """The body with the chosen messages, in the order that the provider needs."""
         incoming = self.incoming
         if incoming.is_off or self._chosen is None:
             made = self._as_it_came()
@@ -162,7 +162,7 @@ def _brought_back(
 
 
 def note_sent(turn: Turn, sent: Outgoing, echoes: RepeatedKeys) -> None:
-    """Note in a turn what was sent once more, for the receipt; without our keys."""
+    """Note in a turn, for the receipt, another request that was sent; without our keys."""
     values, fields = sent.values(), sent.fields
     if echoes.are_in(sent.text):
         values, fields = echoes.value(list(values)), echoes.value(fields)

@@ -1,4 +1,4 @@
-"""Reads a client's request; of a list that continues a known one, only the rest."""
+"""Reads a client's request; if its list continues a known one, only the rest of it."""
 
 import json
 from collections import deque
@@ -20,7 +20,7 @@ _KEPT_CHARACTERS = 64 << 20
 
 
 class RecentLists:
-    """Lists that were read lately; a request that continues one reads only the rest."""
+    """Recently read lists; of a list that continues one, only the rest is read."""
 
     def __init__(self) -> None:
         self._lists: deque[tuple[str, ItemList, tuple[Unit, ...]]] = deque()
@@ -37,7 +37,7 @@ class RecentLists:
         return ()
 
     def remember(self, incoming: Incoming) -> None:
-        """Keep a request's list in place of the one that it continues."""
+        """Remember a request's list instead of the one that it continues."""
         listed = incoming.body.listed
         if listed is None:
             return
@@ -62,8 +62,8 @@ def read_incoming(
     """Read a request.
 
     Args:
-        headers: By names in lower case.
-        echoes: Our keys, which units don't hold if the client sends back an answer with one.
+        headers: The headers by lower-case name.
+        echoes: Our keys, which are removed from units if the client sends back an answer with one.
 
     Raises:
         BodyRefused: If it can't be read, or has no list.
@@ -82,7 +82,7 @@ def read_incoming(
 
 
 def with_model(incoming: Incoming, model: str) -> Incoming:
-    """A request for another model; all else of it is as it came."""
+    """The request for another model, otherwise unchanged."""
     body, name = incoming.body, LIST_NAMES[incoming.kind]
     raw = body.spliced({"model": json.dumps(model)}).encode()
     known = [] if body.listed is None else [body.listed]
@@ -94,7 +94,7 @@ def _units(
 ) -> Sequence[Unit]:
     if body.listed is None:
         return _without_list(kind, body, echoes)
-    settled = known[:-1] if kind == "responses" else known  # the last answer may continue
+    settled = known[:-1] if kind == "responses" else known  # the last answer may go on in the rest
     first = settled[-1].first + settled[-1].size if settled else 0
     new = body.listed.items[first:]
     values = [item.value for item in new]

@@ -1,4 +1,4 @@
-"""What is still on its way into a chat while its client goes on."""
+"""Questions and answers that are still being saved while their client goes on."""
 
 import asyncio
 import logging
@@ -11,10 +11,10 @@ from smart_context.gateway.turns.document import RecordingPlan
 from smart_context.host.turns.arriving import AnswerNews
 
 PATIENCE_S = 2.0
-"""Longest that a request waits until the key's earlier answers are saved."""
+"""Maximum time that a request waits until the key's earlier answers are saved."""
 
 _FIRST_S = 0.01
-"""How long storing waits for sending, since both need the processor."""
+"""Time that storing waits for sending, since both need the processor."""
 
 _logger = logging.getLogger(__name__)
 
@@ -29,14 +29,14 @@ class PendingSaves:
         self._saving: dict[str, set[asyncio.Future[None]]] = defaultdict(set)
 
     def begin(self, key: str) -> asyncio.Future[None]:
-        """Register an answer that has ended; whoever saves it sets the result."""
+        """Register an answer that has ended; set the result once it is saved."""
         ending: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._saving[key].add(ending)
         ending.add_done_callback(self._saving[key].discard)
         return ending
 
     async def settled(self, key: str) -> None:
-        """Wait until the answers of a key are saved, but not for long."""
+        """Wait until the answers of a key are saved, at most `PATIENCE_S`."""
         if waiting := self._saving[key]:
             await asyncio.wait([*waiting], timeout=PATIENCE_S)
 
@@ -46,20 +46,20 @@ class QuestionSaving:
     """Saves a question while the provider answers it."""
 
     plan: RecordingPlan | None  # saves the question; `None` if it is saved already
-    news: AnswerNews  # is told once the answer has its place in the chat
+    news: AnswerNews  # announces the answer once its place is in the chat
     pending_saves: PendingSaves  # holds back the client's next request
     key: str  # the client's key
     _writing: asyncio.Task[None] | None = field(default=None, init=False)
 
     def start(self) -> None:
-        """Begin to save it; further calls change nothing."""
+        """Begin to save the question; further calls do nothing."""
         if self.plan is None:
             self.news.begin()
         elif self._writing is None:
             self._writing = asyncio.create_task(self._write(self.plan))
 
     async def settled(self) -> None:
-        """Wait until it is saved, or the disk has refused it; saving the answer reports that."""
+        """Wait until the question is saved or has failed; saving the answer reports a failure."""
         self.start()
         if self._writing is not None:
             await asyncio.wait([self._writing])

@@ -35,7 +35,7 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnParts:
-    """What every turn needs."""
+    """The parts that every turn needs."""
 
     store: Chats
     answers: Answers  # keeps answers through a crash while they are written
@@ -47,10 +47,10 @@ class TurnParts:
     after: Callable[[Turn], None]  # called when a turn is over and clients were told
     # owns the tasks, and ends them
     tasks: TaskOwner = field(default_factory=lambda: TaskOwner("turns", is_waited_for=True))
-    clock: Callable[[], datetime] = lambda: datetime.now(UTC)  # returns the time, in UTC
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)  # returns the current time, in UTC
 
     def now(self) -> str:
-        """The time as messages carry it."""
+        """The current time, in the form that messages have."""
         return utc_stamp(self.clock())
 
 
@@ -67,7 +67,7 @@ class Answering:
     streaming: bool
     model: str
     what_fits: bool
-    answer: ArrivingAnswer = field(init=False)  # what has arrived of it
+    answer: ArrivingAnswer = field(init=False)  # the answer so far
     # why the turn failed, for the caller; `None` if it did not
     failure: SmartContextError | None = field(default=None, init=False)
     _created_at: str = field(init=False)
@@ -88,7 +88,7 @@ class Answering:
         return [*question, self.answer.news.message_id]
 
     def stop(self) -> None:
-        """Stop asking the model; what has arrived is kept."""
+        """Stop asking the model; the text so far is kept."""
         self._stop_requested = True
         if self._asking is not None:
             self._asking.cancel()
@@ -174,7 +174,7 @@ class Answering:
         return turn
 
     async def _ask_until_stopped(self, turn: Turn) -> None:
-        """Ask in a task of its own, so that stopping ends the asking and nothing else."""
+        """Ask in a separate task, so that a stop ends only the request."""
         self._asking = self.parts.tasks.spawn(self._ask_model(turn))
         if self._stop_requested:
             self._asking.cancel()
@@ -198,7 +198,7 @@ class Answering:
             self.failure = CommandFailed(turn.error)
 
     async def _with_history(self, turn: Turn) -> Request:
-        """The request with what was said up to the question, and the texts attached to it."""
+        """The request with the messages up to the question, and the texts attached to that."""
         question = turn.question
         stored = await self.parts.store.messages(self.chat_id)
         places = [place for place, message in enumerate(stored) if message.id == question.id]
@@ -239,7 +239,7 @@ class Answering:
 
 
 async def _claimed(journal: AnswerJournal) -> Arrived | None:
-    """Claim the chat's next answer; returns what a killed process left of its own.
+    """Claim the chat's next answer; returns the unfinished answer of a killed process, if any.
 
     Raises:
         ChatBusy: If another process is answering.

@@ -39,14 +39,14 @@ class AnswerNews:
     _has_begun: bool = field(default=False, init=False)
 
     def begin(self) -> None:
-        """The answer has its place in the chat; further calls change nothing."""
+        """Announce that the answer has its place in the chat; further calls do nothing."""
         if not self._has_begun:
             self._has_begun = True
             self.tell(CHAT_STARTED)
             self.arrived("")
 
     def arrived(self, text: str) -> None:
-        """More of the answer has arrived."""
+        """Announce more text of the answer, or keep it until `begin`."""
         self._waiting.append(text)
         if not self._has_begun:
             return
@@ -61,11 +61,11 @@ class AnswerNews:
         self.emit(event, {"chat_id": self.chat_id, "message_id": self.message_id, **news})
 
     def tell_unsaved(self, problem: str) -> None:
-        """The disk does not hold the answer, for this reason; empty if it does."""
+        """Tell clients why the answer is not saved; an empty reason tells that it is."""
         self.emit(CHAT_UNSAVED, {"chat_id": self.chat_id, "problem": problem})
 
     def end(self, turn: Turn) -> None:
-        """The answer is saved, or has failed."""
+        """Announce that the answer is saved or has failed."""
         if turn.error:
             self.emit(CHAT_FAILED, {"chat_id": self.chat_id, "error": turn.error})
         else:
@@ -79,9 +79,9 @@ class ArrivingAnswer:
 
     news: AnswerNews
     journal: AnswerJournal
-    streaming: bool  # clients get it piece by piece
+    streaming: bool  # True if clients get it piece by piece
     length: int = field(default=0, init=False)
-    # why the disk does not hold all of it, as clients were told; empty if it does
+    # why it is not wholly saved, as clients were told; empty if it is
     problem: str = field(default="", init=False)
     _pieces: list[str] = field(default_factory=list, init=False)
     _pieces_in_steps: int = field(default=0, init=False)
@@ -91,7 +91,7 @@ class ArrivingAnswer:
 
     @property
     def heard(self) -> AnswerListeners:
-        """Takes what arrives."""
+        """The listeners that take the pieces of the answer."""
         return AnswerListeners(
             text=self._add_text,
             steps=self._add_steps,
@@ -102,7 +102,7 @@ class ArrivingAnswer:
 
     @property
     def so_far(self) -> JsonObject:
-        """What a page shows that has missed all of it."""
+        """The answer so far, for a page that has missed its pieces."""
         shown: JsonObject = {"message_id": self.news.message_id, "text": self.text}
         if self._reading is None:
             return shown
@@ -110,12 +110,12 @@ class ArrivingAnswer:
 
     @property
     def text(self) -> str:
-        """All that has arrived."""
+        """The whole text so far."""
         return "".join(self._pieces)
 
     @property
     def text_after_steps(self) -> str:
-        """What has arrived since the last step."""
+        """The text since the last step."""
         return "".join(self._pieces[self._pieces_in_steps :])
 
     def _add_text(self, text: str) -> None:
@@ -128,18 +128,18 @@ class ArrivingAnswer:
         self.tell_unsaved(self.journal.problem)
 
     def _tell_thought(self, text: str) -> None:
-        """Show clients what the model thinks; it is kept once it is whole, as a step."""
+        """Show clients the model's thoughts; once complete, they are stored as a step."""
         self._reading = None
         self.news.tell(CHAT_THOUGHT, text=text)
 
     def _tell_reading(self, reading: ReadingProgress, seconds: float) -> None:
-        """Tell clients how much the model reads before it answers, and how far it is."""
+        """Tell clients the tokens that the model reads before it answers, and its progress."""
         self._reading = reading
         self._reading_since = time.monotonic() - seconds
         self.news.tell(CHAT_READING, **_told(reading, seconds))
 
     def _take_back(self, text: str) -> None:
-        """Tell clients that what they show of the answer was thought; it becomes a step."""
+        """Tell clients that the last text they show was a thought; it becomes a step."""
         if self.streaming:
             since = self.length - len(text)
             self.news.tell(CHAT_WAS_THOUGHT, since=since, until=self.length)
@@ -159,12 +159,12 @@ class ArrivingAnswer:
         self.tell_unsaved(self.journal.problem)
 
     def tell_unsaved(self, problem: str) -> None:
-        """Tell clients why the disk does not hold the answer, or that it does, if that is news."""
+        """Tell clients why the answer is not saved, or that it is, if that has changed."""
         if problem != self.problem:
             self.problem = problem
             self.news.tell_unsaved(problem)
 
 
 def _told(reading: ReadingProgress, seconds: float) -> JsonObject:
-    """What clients are told of how far a model has read, this long after it began."""
+    """The reading progress of a model for clients, with the seconds since it began."""
     return {"tokens": reading.tokens, "percent": reading.percent, "seconds": round(seconds, 1)}

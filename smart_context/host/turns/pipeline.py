@@ -55,8 +55,8 @@ class Pipeline:
         The model is not asked if a handler aborts the turn or sets the response itself.
 
         Raises:
-            ModelFailed: If the model did not answer, or gave an empty answer; what arrived was
-                heard.
+            ModelFailed: If the model did not answer, or gave an empty answer; the listeners got the
+                text that arrived.
         """
         await self.prepare(turn)
         if not turn.aborted and turn.response is None:
@@ -89,7 +89,7 @@ class Pipeline:
             await self.completion.keep_guess()
 
     async def learn_window(self, turn: Turn, too_long: TooLong) -> Window | None:
-        """What fits into the window after the model has refused a turn's request as too long."""
+        """The window that fits after the model has refused a turn's request as too long."""
         if too_long.asked:
             self.completion.learn_counts(turn.request, turn.sent, too_long.asked)
         count = self.completion.counter(self.models().chat.name)
@@ -98,7 +98,7 @@ class Pipeline:
 
     @property
     def has_no_model(self) -> bool:
-        """True if passages are quoted in place of an answer."""
+        """True if passages are quoted instead of a model's answer."""
         return self.models().chat_is_embedded
 
     async def prepare(self, turn: Turn) -> None:
@@ -108,7 +108,7 @@ class Pipeline:
             if turn.aborted:
                 return
             await self.publish(event, turn)
-            if was_cancelled():  # a handler swallowed it, but the user did press stop
+            if was_cancelled():  # a handler swallowed the cancellation by the user's stop
                 raise asyncio.CancelledError
 
     async def post_process(self, turn: Turn) -> None:
@@ -116,7 +116,7 @@ class Pipeline:
         await self.publish(PIPELINE_POST_PROCESS, turn)
 
     async def conclude(self, turn: Turn) -> None:
-        """Tell handlers that the turn is over, and how it ended."""
+        """Tell handlers that the turn is over, with its outcome."""
         await self.publish(PIPELINE_ERROR if turn.error else PIPELINE_OUTPUT, turn)
         await self.publish(PIPELINE_END, turn)
 

@@ -1,4 +1,4 @@
-"""Tells how much a model reads, and how far it is, while nothing of its answer has come."""
+"""Tells the tokens that a model reads and its progress, until the first piece of its answer."""
 
 import asyncio
 import time
@@ -9,21 +9,21 @@ from typing import Self
 from smart_context.llm.models import ReadingProgress
 
 SLOW_S = 1.0
-"""Nobody is told of what a model has read sooner; most have answered by then."""
+"""Time before the first report on a model's reading; most models have answered by then."""
 
 
 @dataclass(slots=True)
 class SlowReading:
-    """What a model reads for one request, in a block that ends with the first piece of its answer.
+    """Reports what a model reads for one request, in a block until the first piece of its answer.
 
-    The tokens are counted only if that takes a while. Where a server says how far it has read,
-    each whole percent is told.
+    The tokens are counted only if reading takes a while. If the server reports its progress, each
+    whole percent is told.
     """
 
     count: Callable[[], int]  # counts the tokens of the request; called in a thread
     tell: Callable[
         [ReadingProgress, float], None
-    ]  # gets what is read, and the seconds since it began
+    ]  # gets the reading progress, and the seconds since it began
     _begun: float = field(default_factory=time.monotonic, init=False)
     _timer: asyncio.TimerHandle | None = field(default=None, init=False)
     _percent: int | None = field(default=None, init=False)
@@ -37,13 +37,13 @@ class SlowReading:
         self.end()
 
     def end(self) -> None:
-        """The model has read all; further calls change nothing."""
+        """Stop the reports, since the model has read all; further calls do nothing."""
         self._is_over = True
         if self._timer is not None:
             self._timer.cancel()
 
     def told(self, reading: ReadingProgress) -> None:
-        """The server has said how far it is."""
+        """Take in the progress that the server reports."""
         if reading.percent != self._percent and not self._is_over:
             self._percent = reading.percent
             self._tell(reading)

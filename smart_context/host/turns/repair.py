@@ -1,4 +1,4 @@
-"""Repairs chats after a crash: unfinished answers that nobody is writing any more."""
+"""Repairs chats after a crash: unfinished answers that no process is writing any more."""
 
 import asyncio
 import logging
@@ -21,22 +21,22 @@ _logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """Puts what had arrived of an answer into its chat, and marks it as interrupted.
+    """Puts the text of an unfinished answer into its chat, and marks it as interrupted.
 
-    Answers that another process is writing are left alone: it has claimed them.
+    Answers that another process has claimed, since it is writing them, are left alone.
     """
 
     store: Chats
     answers: Answers
     turns: Turns
-    emit: Emit  # tells clients that an answer has ended, which another server had begun
+    emit: Emit  # tells clients that an answer that another server began has ended
     _repairing: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
     async def all(self) -> None:
         """Repair every chat that has a journal, then the newest chats.
 
-        An answer may have no journal if nothing of it had arrived; its chat was written just before
-        the crash, so it is among the newest. Other chats are repaired when they are opened.
+        An answer may have no journal if no text had arrived; its chat was written just before the
+        crash, so it is among the newest. Other chats are repaired when they are opened.
         """
         try:
             for chat_id in await run_uncancelled(self.answers.interrupted):
@@ -69,7 +69,7 @@ class Repair:
             await self._try(chat_id)
 
     async def _try(self, chat_id: ChatId) -> bool:
-        """Repair a chat; true if there was an answer to be kept."""
+        """Repair a chat; returns True if there was an answer to be kept."""
         try:
             async with self._repairing:  # opening a chat waits for the repair at start
                 if not self.turns.is_answered(chat_id):

@@ -35,34 +35,34 @@ from smart_context.llm.models import (
 
 MAX_ROUNDS = 5
 MAX_SHORTENED = 12
-"""How often a request is shortened: halved as often, the largest one has next to nothing left."""
+"""Maximum attempts to shorten a request; after so many halvings even the largest one is tiny."""
 
 MAX_CALLS = 16
-"""Most calls answered in one round; the others get an error as their result."""
+"""The maximum calls answered in one round; the others get an error as their result."""
 
 _logger = logging.getLogger(__name__)
 
 
 def _ignored(_arrived: Any) -> None:
-    """Ignore what arrived."""
+    """Ignore a piece of the answer."""
 
 
 def _ignore_reading(_reading: ReadingProgress, _seconds: float) -> None:
-    """What nobody hears of a model that reads."""
+    """Ignore the reading progress of a model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerListeners:
-    """What is called with each piece of an answer as it arrives."""
+    """The functions that are called with each piece of an answer as it arrives."""
 
     # gets it piece by piece, or in one piece if the turn is not streaming
     text: Callable[[str], None]
     # gets all steps of the turn when there are more of them; they include the text so far
     steps: Callable[[Sequence[Part]], None] = _ignored
-    thought: Callable[[str], None] = _ignored  # gets what a model thinks, if the turn is streaming
-    # gets how much the model reads, or how far it is, and after how many seconds; if it takes long
+    thought: Callable[[str], None] = _ignored  # gets the model's thoughts, if the turn is streaming
+    # gets the model's reading progress and the seconds since it began, if it takes long
     reading: Callable[[ReadingProgress, float], None] = _ignore_reading
-    # called with all text of this request's answer so far, when it turns out to be a thought
+    # gets all text of this request's answer so far, if it turns out to be a thought
     was_thought: Callable[[str], None] = _ignored
 
 
@@ -77,9 +77,9 @@ class Rounds:
     turn: Turn
     support: ToolSupport
     heard: AnswerListeners
-    # keeps the order of messages that the endpoint demands
+    # remembers the order of messages that the endpoint demands
     learn_order: Callable[[SpeakingOrder], Awaitable[None]]
-    # takes in how much too long a request was, and gives what fits for all that is then known
+    # learns from a refusal as too long, and gives the window that fits after it
     learn_window: LearnWindow
     count: CountTokens  # counts the tokens of a text for the model
 
@@ -88,7 +88,7 @@ class Rounds:
 
         Raises:
             ModelFailed: If the model did not answer, or gave an empty answer; the steps of the
-                request show how far it got.
+                request have its work so far.
         """
         tools = self.turn.request.tools
         for _ in range(MAX_ROUNDS if tools else 0):
@@ -114,9 +114,9 @@ class Rounds:
         raise ModelFailed(f"{self.model.name} gave an empty answer. Try again or rephrase.")
 
     async def _ask(self, tools: Sequence[Tool]) -> Completion:
-        """One request; if it is too long for the model, once more, shortened to its window.
+        """Ask once; if the request is too long for the model, again, shortened to its window.
 
-        A turn that sends what fits goes on shortening it.
+        A turn with `sends_what_fits` is shortened repeatedly.
         """
         for _ in range(MAX_SHORTENED if self.turn.sends_what_fits else 1):
             try:
@@ -127,19 +127,19 @@ class Rounds:
         return await self._in_order(tools)
 
     async def _learn_window(self, too_long: TooLong) -> bool:
-        """Take in what the endpoint said; False if the request is not to be asked again."""
+        """Learn from the endpoint's refusal; returns False if the request must not be repeated."""
         turn, before = self.turn, self.turn.window
         after = await self.learn_window(turn, too_long)
         is_smaller = after is not None and (before is None or after.tokens < before.tokens)
         if after is None or not (is_smaller or too_long.asked):
             return False
         if too_long == TooLong() and not turn.sends_what_fits:
-            return False  # a guess is the user's to make: much may have to go
+            return False  # only the user decides about a guess, which may leave out much
         turn.window, turn.refused_above = after, after.tokens
         return True
 
     async def _in_order(self, tools: Sequence[Tool]) -> Completion:
-        """One request; if the model wants the messages in another order, again in that."""
+        """Ask once; if the model needs the messages in another order, again in that order."""
         while True:
             try:
                 return await self._with_tools(tools)
@@ -152,7 +152,7 @@ class Rounds:
                 self.turn.request = replace(self.turn.request, order=order)
 
     async def _with_tools(self, tools: Sequence[Tool]) -> Completion:
-        """One request; if the model refuses tools, once more in plain text."""
+        """Ask once; if the model refuses tools, again with tools in plain text."""
         as_text = self.turn.request.as_text or self.support.is_refused_by(self.model)
         try:
             return await self._request(tools, as_text=as_text)
@@ -177,7 +177,7 @@ class Rounds:
         except ModelFailed:
             used = NOTHING_USED
             raise
-        finally:  # only now is it known which parameters the endpoint has refused
+        finally:  # the parameters that the endpoint refuses are known only now
             parameters = self.model.parameters(offered, streamed=turn.streaming)
             turn.bodies = (*turn.bodies, request_body(parameters, turn.sent))
             turn.usages = (*turn.usages, self.turn.usage or used)
@@ -188,7 +188,7 @@ class Rounds:
         return said
 
     def _take_over(self, less: Request) -> None:
-        """Note in the turn what was left out, for later rounds and the receipt."""
+        """Note in the turn the parts that were left out, for later rounds and the receipt."""
         turn, chosen = self.turn, self.turn.request
         if gone := len(chosen.history) - len(less.history):
             _logger.warning("chat %s: %d messages don't fit the window", turn.chat_id, gone)
@@ -218,7 +218,7 @@ class Rounds:
                         thoughts += texts
                         self.heard.was_thought("".join(texts))
                         texts.clear()
-                    if piece.reasoning and not texts:  # later ones have no place
+                    if piece.reasoning and not texts:  # later pieces have no known place
                         thoughts.append(piece.reasoning)
                         self.heard.thought(piece.reasoning)
                     if piece.text:
@@ -230,7 +230,7 @@ class Rounds:
         return Completion(text="".join(texts), tool_calls=tuple(calls))
 
     async def _arriving(self, offered: Sequence[dict[str, object]]) -> AsyncGenerator[Piece]:
-        """The pieces of an answer; tells meanwhile how far the model has read the request."""
+        """The pieces of an answer; until the first one, tells the model's reading progress."""
         sent = self.turn.sent
         slow = SlowReading(lambda: prompt_tokens(sent, self.count), self.heard.reading)
         async with _closing(self.model.stream(sent, tools=offered)) as pieces:
@@ -252,7 +252,7 @@ class Rounds:
         return said
 
     def _keep_thoughts(self, thoughts: list[str]) -> None:
-        """Keep the model's reasoning for the user to read; no request carries it."""
+        """Keep the model's reasoning for the user to read; it is never sent."""
         text = "".join(thoughts).strip()
         thoughts.clear()
         if text:
@@ -260,7 +260,7 @@ class Rounds:
             self.heard.steps(self.turn.request.steps)
 
     async def _run_tools(self, said: Completion, tools: Sequence[Tool]) -> None:
-        """Run the calls one after another; what was done stays if the user stops the turn."""
+        """Run the calls one after another; finished results stay if the user stops the turn."""
         steps = self.turn.request.steps
         self.turn.request = replace(self.turn.request, newest_step=len(steps))
         if said.text.strip():
@@ -288,7 +288,7 @@ def _new_id() -> str:
 
 @asynccontextmanager
 async def _closing(pieces: AsyncIterator[Piece]) -> AsyncIterator[AsyncIterator[Piece]]:
-    """Close a stream at the end, if it can be closed: that cancels the request."""
+    """Close a stream at the end, if it can be closed, which cancels its request."""
     try:
         yield pieces
     finally:

@@ -26,7 +26,7 @@ _OF_ONE_TURN = ("generating", "error", "error_code", "stopped", "cut_off", "filt
 
 
 def answer_place(message_id: MessageId, created_at: str, *, is_extracted: bool = False) -> Message:
-    """The placeholder of an answer, or of a notice in its place, that is not complete."""
+    """The placeholder of an answer that is not complete, or of a notice in its place."""
     return Message(
         id=message_id,
         role="assistant",
@@ -38,7 +38,7 @@ def answer_place(message_id: MessageId, created_at: str, *, is_extracted: bool =
 
 
 def answer_of(turn: Turn, *, arrived: str, created_at: str) -> Message:
-    """A turn's answer as it is stored; of a failed turn, what had arrived."""
+    """A turn's answer as it is stored; for a failed turn, the text that had arrived."""
     text = arrived if turn.error else turn.response or ""
     parts: list[Part] = [*turn.request.steps]
     if text:
@@ -56,7 +56,7 @@ def stored_answer(
     created_at: str,
     extra: Mapping[str, Any] | None = None,
 ) -> Message:
-    """The message that stores a turn's answer, with how the turn ended."""
+    """The message that stores a turn's answer and outcome."""
     return Message(
         id=turn.answer_id,
         role="assistant",
@@ -75,7 +75,7 @@ def stored_answer(
 
 
 def notice_of(turn: Turn, nothing: str) -> Part:
-    """What is shown in place of an answer: why a plugin stopped the turn, or else `nothing`."""
+    """The notice in place of an answer: the plugin's reason to stop the turn, or else `nothing`."""
     return {"type": "info", "text": turn.abort_reason or nothing}
 
 
@@ -85,10 +85,10 @@ def append(document: JsonObject, *messages: Message) -> None:
 
 
 def put(document: JsonObject, message: Message) -> None:
-    """Replace the message of the same id, also on a branch; add it at the end if it is nowhere."""
+    """Replace the message with the same id, also on a branch; add it at the end if not found."""
     entries = _entries(document)
     for path in (entries, *(branch["messages"] for branch in branches_of(document))):
-        for index in reversed(range(len(path))):  # an answer is among the last
+        for index in reversed(range(len(path))):  # answers are among the last messages
             if isinstance(path[index], dict) and path[index].get("id") == message.id:
                 path[index] = message.to_dict()
                 return
@@ -103,9 +103,9 @@ def end_unfinished(document: JsonObject) -> None:
 
 
 def restore_partial_answer(document: JsonObject, answer: Arrived) -> None:
-    """Fill an unfinished answer with what had arrived; mark it as interrupted.
+    """Fill an unfinished answer with the text that had arrived, and mark it as interrupted.
 
-    An answer that is complete, or no longer in the chat, stays as it is.
+    Complete answers, and answers that are no longer in the chat, are unchanged.
     """
     for entry in _entries(document):
         if not isinstance(entry, dict) or entry.get("id") != answer.message_id:
@@ -135,13 +135,13 @@ def question_of(document: JsonObject, message_id: str) -> Message:
 def ask_again(
     document: JsonObject, message_id: str, *, text: str | None = None, now: str
 ) -> Message:
-    """Make a question the last message of a chat; what followed it stays as a branch.
+    """Make a question the last message of a chat; the messages after it stay as a branch.
 
     Args:
-        document: Changed in place.
+        document: The document, changed in place.
         message_id: The question, or its answer.
-        text: The question's new text. It makes another question of it, with the same files; the
-            previous one stays as a version with its answer.
+        text: The question's new text. It makes a new question with the same files; the previous
+            one stays as a version with its answer.
 
     Returns:
         The question.
@@ -165,7 +165,7 @@ def ask_again(
 
 
 def change_text(document: JsonObject, message_id: str, text: str) -> None:
-    """Change the text of a message; its images, tool calls and so on stay.
+    """Change the text of a message; its other parts, such as images and tool calls, stay.
 
     Raises:
         CommandFailed: If there is no such message, or it is still being written.
@@ -180,7 +180,7 @@ def change_text(document: JsonObject, message_id: str, text: str) -> None:
 
 
 def _with_text(parts: list[Any], text: str) -> list[Any]:
-    """The parts with `text` in place of the first text; the other texts go."""
+    """The parts with `text` instead of the first text; the other texts are removed."""
     texts = [index for index, part in enumerate(parts) if _is_text(part)]
     place = texts[0] if texts else len(parts)
     others = [part for part in parts[place:] if not _is_text(part)]

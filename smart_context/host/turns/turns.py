@@ -21,7 +21,7 @@ class Turns:
     """Starts and stops turns."""
 
     parts: TurnParts
-    stops: Stops  # what else is stopped with a turn
+    stops: Stops  # other work that is stopped with a turn
     _under_way: dict[ChatId, tuple[Answering, asyncio.Task[None]]] = field(
         default_factory=dict, init=False
     )
@@ -29,7 +29,7 @@ class Turns:
 
     @property
     def count(self) -> int:
-        """The number of turns that are under way."""
+        """The number of running turns."""
         return len(self._under_way)
 
     def under_way(self, chat_id: ChatId) -> Answering | None:
@@ -43,7 +43,7 @@ class Turns:
 
     @contextmanager
     def answering_client(self, chat_id: ChatId) -> Iterator[None]:
-        """Mark a chat as answered by something else than a turn; several may answer at once."""
+        """Mark a chat as answered for a client without a turn; several may answer at once."""
         self._for_clients[chat_id] += 1
         try:
             yield
@@ -53,20 +53,20 @@ class Turns:
                 del self._for_clients[chat_id]
 
     def problem(self, chat_id: ChatId) -> str:
-        """Why the disk does not hold all of the chat's last answer; empty if it does."""
+        """The reason why the chat's last answer is not wholly saved; empty if it is."""
         found = self.under_way(chat_id)
         return found.answer.problem if found else self.parts.unsaved.problem(chat_id)
 
     async def save_unsaved(self, chat_id: ChatId) -> None:
-        """Save the chat's last answer, if the disk has refused it.
+        """Save the chat's last answer if that has failed before.
 
         Raises:
-            SmartContextError: If the disk refuses again.
+            SmartContextError: If it fails again.
         """
         await self.parts.unsaved.save(chat_id)
 
     def now(self) -> str:
-        """The time as messages carry it."""
+        """The current time, in the form that messages have."""
         return self.parts.now()
 
     async def take(
@@ -80,14 +80,14 @@ class Turns:
         model: str = "",
         what_fits: bool = False,
     ) -> list[MessageId]:
-        """Take one turn; it goes on in the background if the caller goes away.
+        """Run one turn; it goes on in the background if the caller is cancelled.
 
         Args:
             ask: Changes the chat's document so that the question is its last message, and returns
                 the question.
-            since: The first message that `ask` needs; unfinished ones are among those after it.
-            streaming: Clients get the answer piece by piece.
-            model: Asked for this answer; empty: the chat's own.
+            since: The first message that `ask` needs; all unfinished ones are after it.
+            streaming: True if clients get the answer piece by piece.
+            model: The model for this answer; empty for the chat's own.
             what_fits: Shorten the request until the model takes it.
 
         Returns:
@@ -95,7 +95,7 @@ class Turns:
 
         Raises:
             ChatBusy: If the chat has a turn already.
-            SmartContextError: Why the turn failed; what arrived is saved.
+            SmartContextError: If the turn failed, with the reason; the text so far is saved.
         """
         if chat_id in self._under_way:
             raise ChatBusy("this chat is still being answered; stop that first, or wait")
@@ -117,7 +117,7 @@ class Turns:
         return answering.message_ids
 
     async def stop(self, chat_id: ChatId) -> bool:
-        """Stop a chat's turn and wait until what arrived is saved; `False` if it has none."""
+        """Stop a chat's turn and wait until the text so far is saved; `False` if it has no turn."""
         others = self.stops.stop(chat_id)
         if chat_id not in self._under_way:
             return others
@@ -127,7 +127,7 @@ class Turns:
         return True
 
     async def close(self, timeout_s: float) -> None:
-        """Stop all turns and save what arrived, within the time given."""
+        """Stop all turns and save their text so far, within the time given."""
         under_way = [*self._under_way.values()]
         for answering, _ in under_way:
             answering.stop()

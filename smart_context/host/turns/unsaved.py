@@ -30,13 +30,13 @@ class UnsavedAnswers:
     _saving: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
 
     def keep(self, chat_id: ChatId, answer: Message, journal: AnswerJournal, problem: str) -> None:
-        """Keep an answer and why; its journal stays claimed until it is saved."""
+        """Keep an answer and the reason; its journal stays claimed until it is saved."""
         self._kept[chat_id] = (answer, journal)
         self._problems[chat_id] = problem
         self._tasks.latest("retry", self._retry())
 
     def problem(self, chat_id: ChatId) -> str:
-        """Why the last answer of a chat is not saved; empty if it is."""
+        """The reason why the last answer of a chat is not saved; empty if it is."""
         return self._problems.get(chat_id, "")
 
     async def save(self, chat_id: ChatId) -> None:
