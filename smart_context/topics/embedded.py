@@ -57,6 +57,9 @@ _LABEL_WORDS = 4
 _FEW_ASKED, _FIRST_WORDS = 2, 300
 """Topics of at most two questions are named by the questions alone. In scripts without spaces the
 limit is one question: two short ones seldom name the topic, and the answers do."""
+_QUESTION_MARKS = ("?", "\uff1f", "\u061f")
+_BRIEF_WORDS, _BRIEF_CHARACTERS = 3, 8
+"""The most words of a reply that belongs to the question; characters, without spaces."""
 _ASKS_OR_COUNTS = re.compile(r"[?\uff1f\u061f\d]")
 
 
@@ -401,8 +404,8 @@ def _goes_on(
 ) -> list[bool]:
     """For each message, True if it belongs to the previous one.
 
-    True for answers, for messages that name no subject ("thanks", "and now?"), and for additions
-    of users to their own message.
+    True for answers, for messages that name no subject ("thanks", "and now?"), for a few words in
+    reply to a question of the assistant, and for additions of users to their own message.
     """
     directly_after = {
         after.id for before, after in pairwise(messages) if before.role == after.role == "user"
@@ -411,8 +414,22 @@ def _goes_on(
         message.role == "assistant"
         or names_no_subject
         or (message.id in directly_after and refers_back(message.text))
-        for message, names_no_subject in zip(spoken, follows, strict=True)
+        or (place > 0 and _answers(spoken[place - 1], message))
+        for place, (message, names_no_subject) in enumerate(zip(spoken, follows, strict=True))
     ]
+
+
+def _answers(before: Message, message: Message) -> bool:
+    """True for a few words of a user in reply to a question of the assistant."""
+    is_asked = before.role == "assistant" and before.text.rstrip().endswith(_QUESTION_MARKS)
+    asks = any(mark in message.text for mark in _QUESTION_MARKS)
+    return is_asked and message.role == "user" and not asks and _is_brief(message.text)
+
+
+def _is_brief(text: str) -> bool:
+    if UNSPACED_RUN.search(text):
+        return len(text) <= _BRIEF_CHARACTERS
+    return len(text.split()) <= _BRIEF_WORDS
 
 
 def _says_nothing(spoken: Sequence[Message], bare: Sequence[bool]) -> list[bool]:

@@ -486,6 +486,27 @@ async def test_no_bubble_holds_two_of_three_subjects_in_three_questions(extracto
     assert all(len({int(i[1:]) // 2 for i in held}) == 1 for held in tops(last).values())
 
 
+@pytest.mark.parametrize(
+    "talk",
+    [
+        (
+            ("Welche Winterreifen brauche ich?", "Das hängt von der Größe ab."),
+            ("Wie pflege ich Orchideen?", "Einmal in der Woche tauchen. Stehen sie hell?"),
+            ("Nein, eher dunkel.", "Dann ans Ostfenster stellen."),
+        ),
+        (
+            ("自行车链条多久上一次油？", "每骑两百公里上一次。"),
+            ("怎么给孩子申请护照？", "带户口本和照片。孩子满六岁了吗？"),
+            ("没有，才四岁。", "那就要父母一起去。"),
+        ),
+    ],
+    ids=["German", "Chinese"],
+)
+async def test_a_few_words_in_reply_go_with_the_question_that_they_answer(extractor, talk):
+    (*_, last) = await steps_of(words_of(*talk), extractor)
+    assert sorted(map(sorted, tops(last).values())) == [["m0", "m1"], ["m2", "m3", "m4", "m5"]]
+
+
 async def test_what_stands_apart_never_goes_over_to_a_picked_topic(extractor):
     bike, allowance, north = THREE_SUBJECTS["German"]
     messages = words_of(
