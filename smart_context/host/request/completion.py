@@ -1,7 +1,8 @@
 """Completes a request before it is sent: adds images, then fits it to the window.
 
-Plugins choose what goes to the model. When that is too much, because of a long message, results of
-tools, or what plugins added, parts go in the order of `_STEPS` until the rest fits.
+Plugins choose the messages for the model. If a request is too long, because of a long message,
+results of tools, or additions of plugins, parts are left out in the order of `_STEPS` until the
+rest fits.
 """
 
 import asyncio
@@ -27,7 +28,7 @@ from smart_context.llm.tokens import TokenCounter, counting
 from smart_context.storage.ports import Blobs
 
 MAX_IMAGES = 8
-"""Most images that go with one request, the newest first."""
+"""The maximum number of images in one request, the newest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +37,15 @@ class RequestCompletion:
 
     files: Blobs
     endpoint: Callable[[], EndpointSettings | None]  # the current chat model, if one is configured
-    known: KnownModels  # what their servers tell
+    known: KnownModels  # the facts about models from their servers
 
     @property
     def window(self) -> Window | None:
-        """The chat model's window; `None` when it is unknown."""
+        """The chat model's window; `None` if it is unknown."""
         return self.window_of(self.endpoint())
 
     def fitting_window(self, endpoint: EndpointSettings | None) -> Window | None:
-        """What surely fits into a model's window after its last refusal."""
+        """The window that surely fits a model after its last refusal; `None` if unknown."""
         if endpoint is None:
             return None
         is_guess = self.known.window(endpoint) is None
@@ -53,7 +54,7 @@ class RequestCompletion:
         return found and replace(found, is_guess=is_guess)
 
     def window_of(self, endpoint: EndpointSettings | None) -> Window | None:
-        """A model's window; `None` when it is unknown."""
+        """A model's window; `None` if it is unknown."""
         if endpoint is None:
             return None
         return window_of(endpoint, self.counter(endpoint.model), self.known.window)
@@ -76,14 +77,14 @@ class RequestCompletion:
         return endpoint is not None and self.known.may_cut_silently(endpoint)
 
     async def ask(self) -> None:
-        """Let the chat model's server be asked what it can tell, if it has not been yet."""
+        """Ask the chat model's server about the model, unless it has been asked already."""
         await self.known.ask(self.endpoint())
 
     async def learn_window(self, too_long: TooLong, tokens: int) -> Window | None:
-        """What fits into the chat model's window after it has refused a request as too long.
+        """The chat model's `fitting_window` after it has refused a request as too long.
 
         Args:
-            tokens: Those of the request, as they are counted here.
+            tokens: The tokens of the request, as counted here.
         """
         endpoint = self.endpoint()
         if endpoint is not None:
@@ -91,11 +92,11 @@ class RequestCompletion:
         return self.fitting_window(endpoint)
 
     def what_fits(self) -> Window | None:
-        """What surely fits into the chat model's window after its last refusal."""
+        """The chat model's `fitting_window`."""
         return self.fitting_window(self.endpoint())
 
     async def keep_guess(self) -> None:
-        """Take what fitted for the window of a chat model that tells none."""
+        """Use a guess that fitted as the window of a chat model whose window is unknown."""
         if endpoint := self.endpoint():
             await self.known.keep_guess(endpoint)
 
@@ -104,7 +105,7 @@ class RequestCompletion:
         return await within(self.window, await self.with_images(request))
 
     async def with_images(self, request: Request) -> Request:
-        """The request with its attached images, if the model can see images, in its order."""
+        """The request in the model's order and, if the model can see them, with its images."""
         keys = self.image_keys(request)
         found = {key: uri for key in keys if (uri := await self.files.data_uri(key))}
         endpoint = self.endpoint()
@@ -116,7 +117,7 @@ class RequestCompletion:
         )
 
     def order_of_client(self, model: str) -> SpeakingOrder:
-        """The order of messages that the chat model's endpoint wants for a client's model."""
+        """The order of messages that the chat model's endpoint needs for a client's model."""
         return self.known.order(self._of_client(model))
 
     def window_of_client(self, model: str) -> Window | None:
@@ -124,9 +125,9 @@ class RequestCompletion:
         return self.certain_window(self._of_client(model))
 
     def certain_window(self, endpoint: EndpointSettings | None) -> Window | None:
-        """A model's window; `None` unless it was set, told or named in a refusal.
+        """A model's window, if it was set, told, or named in a refusal; `None` otherwise.
 
-        Other programs' requests are not shortened for less: their provider has the last word.
+        Other programs' requests are shortened only for such a window; else their provider decides.
         """
         count = self.counter(endpoint.model) if endpoint else None
         return window_of(endpoint, count, self.known.certain_window)
@@ -177,7 +178,7 @@ RESULT_LEFT_OUT = (
 
 
 def with_results_within(history: Sequence[Message], window: Window) -> list[Message]:
-    """Cut the results of tools in a history to their share of the window."""
+    """Cut the results of tools in a history to their share of the window, the newest first."""
     room = window.share_of_room(RESULTS_SHARE)
     kept: list[Message] = []
     for message in reversed(history):
@@ -239,7 +240,7 @@ def surely_fits(request: Request, window: Window) -> bool:
 
 
 def fitted(request: Request, window: Window) -> Request:
-    """Leave out what doesn't fit into the window.
+    """Leave out the parts that don't fit into the window.
 
     Raises:
         RequestTooLong: If even the message alone is too long.
@@ -278,7 +279,7 @@ def _total(request: Request, count: CountTokens) -> int:
 
 
 def _without_old_results(request: Request, meter: _RequestMeter) -> Request:
-    """Results of earlier rounds go, oldest first; a notice takes their place."""
+    """Replace results of earlier rounds by a notice, oldest first."""
     for index in range(request.newest_step):
         if meter.over(request) <= 0:
             break
@@ -289,12 +290,12 @@ def _without_old_results(request: Request, meter: _RequestMeter) -> Request:
 
 
 def _with_half_of_results(request: Request, meter: _RequestMeter) -> Request:
-    """The newest results keep half of the room."""
+    """Cut the newest results to half of the room."""
     return _with_results_in(request, meter, int(meter.room * NEWEST_RESULTS_SHARE))
 
 
 def _with_least_of_results(request: Request, meter: _RequestMeter) -> Request:
-    """The newest results keep what is left, and each at least its first lines."""
+    """Cut the newest results to the rest of the room; each keeps at least its first lines."""
     newest = _newest_results(request)
     taken = sum(meter.count(str(request.steps[index].get("result"))) for index in newest)
     return _with_results_in(request, meter, max(taken - meter.over(request), 0))
@@ -322,7 +323,7 @@ def _with_result(request: Request, index: int, result: str) -> Request:
 
 
 def _without_old_messages(request: Request, meter: _RequestMeter) -> Request:
-    """The oldest messages go; those that are protected, and summaries, stay."""
+    """Leave out the oldest messages, except protected ones and summaries."""
     others = _total(replace(request, history=()), meter.count)
     room = meter.room - others
     keep = request.protected.union(message.id for message in _always_sent(request))
@@ -331,23 +332,23 @@ def _without_old_messages(request: Request, meter: _RequestMeter) -> Request:
 
 
 def _always_sent(request: Request) -> tuple[Message, ...]:
-    """The system messages of another program, which are its own to leave out."""
+    """The system messages of another program, which only that program may leave out."""
     history = request.history if request.is_of_client else ()
     return tuple(message for message in history if message.role == "system")
 
 
 def _without_protected(request: Request, meter: _RequestMeter) -> Request:
-    """Pinned messages and standing instructions go, oldest first."""
+    """Leave out pinned messages and standing instructions, too, oldest first."""
     return _without_old_messages(replace(request, protected=frozenset()), meter)
 
 
 def _without_history(request: Request, _meter: _RequestMeter) -> Request:
-    """All of the history goes, a summary and a leading instruction too."""
+    """Leave out the whole history, even summaries, except another program's system messages."""
     return replace(request, history=_always_sent(request))
 
 
 def _without_optional_prompt(request: Request, _meter: _RequestMeter) -> Request:
-    """The attached contexts go."""
+    """Leave out the attached contexts and recalls."""
     if not request.optional_prompt:
         return request
     before, _, after = request.system_prompt.partition(request.optional_prompt)
@@ -356,18 +357,18 @@ def _without_optional_prompt(request: Request, _meter: _RequestMeter) -> Request
 
 
 def _without_old_images(request: Request, _meter: _RequestMeter) -> Request:
-    """Images of earlier messages are no longer shown, only named."""
+    """Name images of earlier messages instead of showing them."""
     own = {file.get("storage_key") for file in request.files}
     return replace(request, images={k: uri for k, uri in request.images.items() if k in own})
 
 
 def _without_tools(request: Request, _meter: _RequestMeter) -> Request:
-    """Tools are no longer offered; their descriptions take room too."""
+    """Offer no tools, since their descriptions take room."""
     return replace(request, tools=())
 
 
 def _without_attached(request: Request, _meter: _RequestMeter) -> Request:
-    """What is attached to the message goes; a notice takes its place."""
+    """Replace the message's attached texts by a notice, and leave out all images."""
     message = request.message
     if request.attached_text:
         before, found, after = message.partition(request.attached_text)

@@ -1,4 +1,4 @@
-"""Tools for models that take none: described in the prompt, requested in fenced blocks."""
+"""Tools for models that do not support them: described in the prompt, called in fenced blocks."""
 
 import json
 import re
@@ -34,8 +34,8 @@ def with_instructions(system_prompt: str, tools: Sequence[Tool]) -> str:
 def requests_in(text: str, tools: Sequence[Tool]) -> tuple[str, list[tuple[str, str]]]:
     """Split a text from its requests, each a tool's name and its JSON arguments.
 
-    An unclosed block ends with the text. Blocks of other names stay in the text, with all that
-    is inside.
+    An unclosed block ends with the text. Blocks of other names stay in the text, with their
+    content.
     """
     named = {tool.name: tool for tool in tools}
     kept: list[str] = []

@@ -1,7 +1,7 @@
-"""What is known of models from the servers that run them, kept on this machine.
+"""Facts about models from the servers that run them, stored on this machine.
 
-A server is asked once, in the background, when a model of it is first used; what it refuses as too
-long teaches as well, and so do the tokens that it counts in requests.
+A server is asked once, in the background, when one of its models is first used. More is learned
+from requests that it refuses as too long, and from the tokens that it counts in requests.
 """
 
 import asyncio
@@ -32,38 +32,38 @@ from smart_context.llm.told import LEAST_WINDOW, MOST_WINDOW, ToldByServer
 CACHE_NAME = "known-models.json"
 
 WAIT_S = 2.0
-"""How long a request waits for what a server on this machine tells, once."""
+"""Time that one request waits for the facts of a server on this machine."""
 
 _AGAIN_S = 600.0
 _AGAIN_AFTER_FAILURE_S = 30.0
 _MOST_KEPT = 500
 
 LEAST_COUNTED = 400
-"""Smallest request to learn from; in shorter ones the endpoint's own words weigh too much."""
+"""Minimum tokens of a request to learn from; shorter ones have too many of the endpoint's words."""
 
 _log = logging.getLogger(__name__)
 
 
 class Informant(Protocol):
-    """Knows what servers tell of models."""
+    """Asks servers for facts about models."""
 
     async def told(self, endpoint: EndpointSettings, /) -> ToldByServer:
-        """What a server tells of a model; raises `RequestFailed` if it does not answer."""
+        """A server's facts about a model; raises `RequestFailed` if it does not answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownModel:
-    """What is known of a model."""
+    """The known facts about a model."""
 
-    told: ToldByServer = field(default_factory=ToldByServer)  # by its server
+    told: ToldByServer = field(default_factory=ToldByServer)  # its server's facts
     # the window that it named when it refused a request as too long, or that was guessed then and
     # has worked; `None` if there is none
     refused_above: int | None = None
-    # what fits for all that is known after its last refusal, which did not say; `None` if it did
+    # a guess of the window after its last refusal, if that named none; else `None`
     guess: int | None = None
-    # how it wants the messages of a request, as it said when it refused one
+    # the order of messages that it needs, as it said when it refused a request
     order: SpeakingOrder = SpeakingOrder.ANY
-    # how it counts tokens, by its tokenizer and by requests that it has answered
+    # its way to count tokens, from its tokenizer and from requests that it has answered
     factors: TokenParts = AS_ESTIMATED
 
     @property
@@ -72,7 +72,7 @@ class KnownModel:
         return min(filter(None, (self.told.window, self.refused_above)), default=None)
 
     def with_told(self, told: ToldByServer) -> "KnownModel":
-        """What is known after its server has told this; a changed window outdates refusals."""
+        """The facts with new ones from its server; a changed window outdates refusals."""
         is_same = told.window in (None, self.told.window)
         is_new = told.factors not in (None, self.told.factors)
         if told.window is None and told.program == self.told.program:
@@ -90,12 +90,12 @@ _KNOWN = TypeAdapter(dict[str, KnownModel])
 
 
 class KnownModels:
-    """What is known of models, by endpoint and model.
+    """The known facts about models, by endpoint and model.
 
     Args:
-        caches: Where it is kept.
-        informant: Asks servers; `None`: nobody is asked.
-        clock: Seconds that only grow.
+        caches: Store the facts.
+        informant: Asks servers; `None` asks none.
+        clock: A monotonic clock, in seconds.
     """
 
     def __init__(
@@ -115,14 +115,14 @@ class KnownModels:
         self._tasks = TaskOwner("known models")
 
     async def load(self) -> None:
-        """Read what was learned before."""
+        """Read the facts that were learned before."""
         self._known = {**await asyncio.to_thread(self._read), **self._known}
         for key, known in self._known.items():
             model = key.partition("|")[2]
             self._counters.setdefault(model, TokenCounter(model, known.factors))
 
     async def close(self) -> None:
-        """Ask no longer; keep what had no place before, since the vault had no chat."""
+        """Stop asking servers, and write facts not written yet, as in a vault without chats."""
         await self._tasks.close(timeout_s=0.5)
         if self._is_unwritten:
             await asyncio.to_thread(self._write)
@@ -132,7 +132,7 @@ class KnownModels:
         return self.certain_window(endpoint) or stated_window(endpoint)
 
     def certain_window(self, endpoint: EndpointSettings) -> int | None:
-        """As `window`, but not from the table, which servers of the same name need not follow."""
+        """Like `window` without the table, since a server's model of that name may differ."""
         return endpoint.context_window or self._of(endpoint).window
 
     def may_cut_silently(self, endpoint: EndpointSettings) -> bool:
@@ -140,7 +140,7 @@ class KnownModels:
         return endpoint.context_window is None and self._of(endpoint).told.may_cut_silently
 
     def counter(self, model: str) -> TokenCounter:
-        """The one counter of a model's tokens: previews, requests and receipts all ask it."""
+        """The counter of a model's tokens, which previews, requests and receipts share."""
         return self._counters.get(model) or TokenCounter(model)
 
     def learn_counts(
@@ -152,10 +152,10 @@ class KnownModels:
     ) -> None:
         """Learn from the tokens that an endpoint counted in a request.
 
-        A server that cuts silently counts what is left: then only a higher count says something.
+        A server that cuts silently counts only the rest, so only a higher count is used then.
 
         Args:
-            tools: The schemas of the tools that it offered.
+            tools: The schemas of the tools in the request.
         """
         before = self.counter(endpoint.model)
         if before.is_exact:
@@ -173,9 +173,9 @@ class KnownModels:
                 self._tasks.spawn(asyncio.to_thread(self._write))
 
     async def ask(self, endpoint: EndpointSettings | None) -> None:
-        """Let a model's server be asked in the background, if it has not been lately.
+        """Ask a model's server in the background, unless it has been asked lately.
 
-        A server on this machine is waited for, but not for long.
+        For a server on this machine, wait at most `WAIT_S`.
         """
         if endpoint is None or self._informant is None or not self._is_worth_asking(endpoint):
             return
@@ -190,10 +190,10 @@ class KnownModels:
             await asyncio.wait([task], timeout=WAIT_S)
 
     async def learn(self, endpoint: EndpointSettings, too_long: TooLong, tokens: int) -> None:
-        """Learn the window from what a server said when it refused a request as too long.
+        """Learn the window from a server's refusal of a request as too long.
 
         Args:
-            tokens: Those of the request, as they are counted here.
+            tokens: The tokens of the request, as counted here.
         """
         named = too_long.window or 0
         is_sound = LEAST_WINDOW <= named <= MOST_WINDOW
@@ -206,34 +206,34 @@ class KnownModels:
         await self._note(endpoint, known)
 
     def fitting_window(self, endpoint: EndpointSettings) -> int | None:
-        """The tokens that surely fit after the last refusal, whatever the settings say."""
+        """The smallest known window after the last refusal, even if the settings name more."""
         known = self._of(endpoint)
         windows = self.window(endpoint), known.refused_above, known.guess
         return min(filter(None, windows), default=None)
 
     async def keep_guess(self, endpoint: EndpointSettings) -> None:
-        """Take what fitted for the window of a model that tells none."""
+        """Use a guess that fitted as the window of a model whose window is unknown."""
         known = self._of(endpoint)
         if self.window(endpoint) is None:
             await self._note(endpoint, replace(known, refused_above=known.guess, guess=None))
 
     def order(self, endpoint: EndpointSettings | None) -> SpeakingOrder:
-        """How a model wants the messages of a request, as far as it is known."""
+        """The order of messages that a model needs, as far as it is known."""
         return self._of(endpoint).order if endpoint else SpeakingOrder.ANY
 
     async def learn_order(self, endpoint: EndpointSettings, order: SpeakingOrder) -> None:
-        """Learn how a model wants the messages of a request."""
+        """Learn the order of messages that a model needs."""
         await self._note(endpoint, replace(self._of(endpoint), order=order))
 
     def puts_tools_behind(self, endpoint: EndpointSettings | None) -> bool:
-        """True if a model's template puts tools behind the system prompt, not before it.
+        """True if a model's template puts tools after the system prompt instead of before it.
 
-        That is what those do that programs for one's own machine fill in.
+        Templates in programs that run models on one's own machine do so.
         """
         return endpoint is not None and bool(self._of(endpoint).told.program)
 
     def ask_again(self, endpoint: EndpointSettings) -> None:
-        """Let the next request ask once more: the server may have loaded the model only now."""
+        """Let the next request ask again, since the server may only now have loaded the model."""
         if self._of(endpoint).told.may_cut_silently:
             self._asked_at.pop(_key(endpoint), None)
 
@@ -249,9 +249,9 @@ class KnownModels:
         await self._note(endpoint, known)
 
     def _is_worth_asking(self, endpoint: EndpointSettings) -> bool:
-        """False where a provider's model is in the table, and there is nothing else to learn.
+        """True for servers on this machine, and for models that are not in the table of windows.
 
-        A window that the user has set says nothing of the program, which may tell its progress.
+        Even if the user has set the window, a program on this machine may report its progress.
         """
         return _is_here(endpoint) or context_window(endpoint.model) is None
 
@@ -263,10 +263,10 @@ class KnownModels:
             await asyncio.to_thread(self._write)
 
     def _take(self, endpoint: EndpointSettings, known: KnownModel) -> bool:
-        """Note what is known now; False if it was known."""
+        """Remember the facts about a model; returns False if nothing is new."""
         if known == self._of(endpoint):
             return False
-        self._known.pop(_key(endpoint), None)  # the newest ones are kept
+        self._known.pop(_key(endpoint), None)  # moves it to the end, since the newest are kept
         self._known[_key(endpoint)] = known
         return True
 

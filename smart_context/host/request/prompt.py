@@ -28,17 +28,17 @@ def prompt_messages(
     steps: Sequence[Part] = (),
     images: Mapping[str, str] = _NOTHING,
 ) -> tuple[PromptMessage, ...]:
-    """System prompt, history, then the current message.
+    """The messages to send: system prompt, history, then the current message.
 
     Messages without text are left out, and so are tool calls without a result and results without
     a call, which endpoints refuse. A result is in the part of its call, or in a `tool` message
     right after.
 
     Args:
-        system_prompt: Left out when it is blank.
-        history: Oldest first.
+        system_prompt: The system prompt; left out if it is blank.
+        history: The messages before the current one, oldest first.
         images: Attached images to show, as data URIs by storage key; others are only named.
-        steps: What the model said and did in this turn so far.
+        steps: The model's texts and tool calls in this turn so far.
     """
     prompt = [_plain("system", system_prompt)] if system_prompt.strip() else []
     if _are_bare(history):
@@ -53,7 +53,7 @@ def prompt_messages(
 
 
 def without_silent(history: Sequence[Message]) -> tuple[Message, ...]:
-    """The messages of a history of which a request has anything.
+    """The messages of a history that appear in a request.
 
     A stopped answer may have no text, and a tool's result no call.
     """
@@ -66,8 +66,9 @@ def texts_as_sent(message: Message, *, as_text: bool = False) -> tuple[str, ...]
     """The texts that a request has of one message of its history, to count their tokens.
 
     Args:
-        message: Its images are left out; calls without a result count as answered by a message.
-        as_text: Calls and results go in plain text.
+        message: The message; its images are left out, and calls without a result count as
+            answered by a later message.
+        as_text: True if calls and results are sent in plain text.
     """
     if _is_plain(message):
         return (message.text,)
@@ -86,7 +87,7 @@ def tokens_as_sent(message: Message, count: CountTokens, *, as_text: bool = Fals
 
 
 def image_notice(file: Mapping[str, Any]) -> str:
-    """What a request has of an attached image that the model isn't shown."""
+    """The notice in place of an attached image that the model isn't shown."""
     name = " ".join(str(file.get("name", "")).split())
     return f"[An image is attached that can't be shown to you: {name}]"
 
@@ -94,7 +95,7 @@ def image_notice(file: Mapping[str, Any]) -> str:
 def with_notices(
     text: str, files: Sequence[Mapping[str, Any]], images: Mapping[str, str] = _NOTHING
 ) -> str:
-    """The text, and what names the images among the files that aren't shown; empty if blank."""
+    """The text, with notices for images among the files that aren't shown; empty if blank."""
     hidden = (f for f in files if is_image(f) and f.get("storage_key") not in images)
     return "\n\n".join([*([text] if text.strip() else []), *map(image_notice, hidden)])
 
@@ -105,7 +106,7 @@ def is_image(file: Mapping[str, Any]) -> bool:
 
 
 def shows_files(message: Message) -> bool:
-    """True if a request shows or names the images of a message: not of calls and results."""
+    """True if a request shows or names the images of a message, which has no calls or results."""
     is_spoken = message.role == "assistant" and not isinstance(message.content, str)
     return message.role != "tool" and not is_spoken
 
@@ -138,7 +139,7 @@ def _are_bare(history: Sequence[Message]) -> bool:
 def _built(
     history: Sequence[Message], images: Mapping[str, str]
 ) -> Iterator[tuple[Message, list[PromptMessage]]]:
-    """Each message with what a request has of it."""
+    """Each message with its messages in a request."""
     awaited: set[str] = set()
     for at, entry in enumerate(history):
         if entry.role == "tool":
@@ -154,7 +155,7 @@ def _built(
 
 
 def with_system(prompt: tuple[PromptMessage, ...], text: str) -> tuple[PromptMessage, ...]:
-    """The messages with a text added to the leading system message, or before all."""
+    """The messages with a text added to the leading system message, or as a new first one."""
     if not text.strip():
         return prompt
     if prompt and prompt[0]["role"] == "system" and isinstance(prompt[0]["content"], str):
@@ -169,7 +170,7 @@ def _plain(role: str, content: str | list[PromptMessage]) -> PromptMessage:
 def _with_images(
     text: str, files: Sequence[Mapping[str, Any]], images: Mapping[str, str]
 ) -> str | list[PromptMessage]:
-    """The text with the images among the files, shown or named; empty if all is blank."""
+    """The text with the images among the files, shown or named; empty if there is neither."""
     attached = [file for file in files if is_image(file)]
     text = with_notices(text, attached, images)
     found = (images.get(str(file.get("storage_key"))) for file in attached)

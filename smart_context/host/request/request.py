@@ -24,7 +24,7 @@ from smart_context.llm.models import PromptMessage
 
 @dataclass(frozen=True, kw_only=True)  # without slots, for `_messages`
 class Request:
-    """What a model is asked."""
+    """A request to a model, in its parts."""
 
     message: str  # the user's message
     system_prompt: str = ""  # blank: no system message is sent
@@ -32,20 +32,20 @@ class Request:
     files: tuple[Mapping[str, Any], ...] = ()  # the files attached to the message
     # the attached images that the model is shown, as data URIs by storage key
     images: Mapping[str, str] = field(default_factory=dict)
-    # what the model said and did in this turn so far: texts, and tool calls with results
+    # the model's texts, and tool calls with results, in this turn so far
     steps: tuple[Part, ...] = ()
     newest_step: int = 0  # index of the newest round of tool calls in `steps`
-    tools: tuple[Tool, ...] = ()  # what the model may ask for
-    # describe the tools in the system prompt, and give calls and results as text
+    tools: tuple[Tool, ...] = ()  # the tools that the model may call
+    # True to describe the tools in the system prompt, and give calls and results as text
     as_text: bool = False
-    order: SpeakingOrder = SpeakingOrder.ANY  # that of the messages, as the endpoint wants it
-    has_tools_behind: bool = False  # the model reads the tools after the system prompt
+    order: SpeakingOrder = SpeakingOrder.ANY  # the order that the endpoint needs
+    has_tools_behind: bool = False  # True if the model reads the tools after the system prompt
     protected: frozenset[MessageId] = frozenset()  # messages of the history that are left out last
     optional_prompt: str = ""  # a part of the system prompt, word for word, that may be left out
     attached_text: str = ""  # a part of the message, word for word: the attached texts
-    # it is the request of another program, whose own system message comes first
+    # True for the request of another program, whose own system message comes first
     is_of_client: bool = False
-    # the tokens of what another program sends besides, such as its tools and calls
+    # the tokens of other parts of another program's request, such as its tools and calls
     beside: int = 0
 
     def messages(self) -> tuple[PromptMessage, ...]:
@@ -77,7 +77,7 @@ class Request:
 
 
 def attached_to(sent: Message, written: str) -> str:
-    """The attached texts that follow what the user wrote; empty if there are none."""
+    """The attached texts after the user's own text; empty if there are none."""
     return sent.text.removeprefix(written).strip() if sent.text.startswith(written) else ""
 
 
@@ -99,17 +99,17 @@ def request_body(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddedTexts:
-    """What tools and images add to a request, as texts whose tokens can be counted."""
+    """The additions of tools and images to a request, as texts whose tokens can be counted."""
 
     tools: str = ""  # the schemas; empty without tools, or if these are in the system prompt
-    tools_are_behind: bool = False  # the model reads the schemas after the system prompt
-    tools_prompt: str = ""  # what describes the tools at the end of the system prompt instead
-    steps: tuple[str, ...] = ()  # what the model said and did in this turn so far, with the results
-    before: str = ""  # another program's instructions, after which ours come
-    schema: str = ""  # that of the answer
-    # texts of messages before and after they name the attached images that the model isn't shown
+    tools_are_behind: bool = False  # True if the model reads the schemas after the system prompt
+    tools_prompt: str = ""  # the description of tools in the system prompt instead
+    steps: tuple[str, ...] = ()  # the model's texts, calls and results in this turn so far
+    before: str = ""  # another program's instructions, before ours
+    schema: str = ""  # the schema of the answer
+    # texts of messages, each without and with notices for images that the model isn't shown
     noted: tuple[tuple[str, str], ...] = ()
-    images: int = 0  # the number of images that it is shown
+    images: int = 0  # the number of images that the model is shown
 
     def tokens_beside(self, count_tokens: CountTokens) -> int:
         """The tokens of a request that are not in the texts of its messages."""
@@ -122,11 +122,11 @@ NOTHING_ADDED = AddedTexts()
 
 
 def added_by_client(fields: Mapping[str, Any], own_system: str = "") -> AddedTexts:
-    """What the fields of another program's request add to its messages.
+    """The additions of another program's fields to its messages.
 
     Args:
-        fields: All fields but the list of messages or items.
-        own_system: What we put at the end of its instructions.
+        fields: All fields except the list of messages or items.
+        own_system: The text that we put at the end of its instructions.
     """
     tools = [*_list(fields.get("tools")), *_list(fields.get("functions"))]
     instructions = fields.get("instructions")
@@ -152,7 +152,7 @@ def _schema_of(holder: Any) -> Any:
 
 
 def added_texts(request: Request) -> AddedTexts:
-    """What tools and images add to a request of ours; nothing to a client's."""
+    """The additions of tools and images to a request of ours; none to a client's."""
     if request.is_of_client:
         return NOTHING_ADDED
     said = [*_with_files(request)]

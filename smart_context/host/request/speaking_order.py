@@ -1,8 +1,7 @@
 """The messages of a request in the order that an endpoint's chat template demands. Pure.
 
-Templates of Gemma, Mistral and others want user and assistant in turn, beginning with the user,
-and a system message at the beginning alone, or none. They say so in an error, from which it is
-learned.
+Templates of Gemma, Mistral and others need user and assistant in turn, beginning with the user,
+and a system message only at the beginning, or none. This is learned from their error messages.
 """
 
 import re
@@ -15,11 +14,11 @@ from smart_context.llm.models import PromptMessage
 
 
 class SpeakingOrder(IntEnum):
-    """What an endpoint takes, from anything to the least."""
+    """The order of messages that an endpoint needs, from any to the strictest."""
 
     ANY = 0
     IN_TURN = 1  # user and assistant in turn, and one system message before them
-    WITHOUT_SYSTEM = 2  # user and assistant in turn, and nobody else
+    WITHOUT_SYSTEM = 2  # only user and assistant, in turn
 
 
 _REFUSING = frozenset({200, 400, 422, 500})
@@ -40,7 +39,7 @@ _SYSTEM = frozenset({"system", "developer"})
 _OPENING: PromptMessage = {"role": "system"}
 _OF_ONE_ITEM = frozenset({"id", "status"})
 _OF_RESPONSES = ("input_", "output_")
-"""How the types of parts begin in the Responses API."""
+"""The beginnings of the types of parts in the Responses API."""
 
 _NO_ANSWER = "(There was no answer.)"
 _BEGUN = "(You begin.)"
@@ -58,10 +57,10 @@ def order_wanted(failure: ModelFailed) -> SpeakingOrder:
 
 
 def in_order(messages: Sequence[PromptMessage], order: SpeakingOrder) -> tuple[PromptMessage, ...]:
-    """The messages with those of one role in a row joined, and all roles in their place.
+    """The messages with consecutive ones of one role joined, and all roles in their place.
 
-    Texts are parted by a blank line. A system message in the middle becomes the user's, and so
-    does the first one where there may be none. Calls of tools and their results stay as they are.
+    Texts are separated by a blank line. A system message in the middle becomes the user's, and so
+    does the first one if none is allowed. Calls of tools and their results are unchanged.
     """
     if order == SpeakingOrder.ANY:
         return tuple(messages)
@@ -75,7 +74,7 @@ def in_order(messages: Sequence[PromptMessage], order: SpeakingOrder) -> tuple[P
 
 
 def _spoken_by(message: PromptMessage) -> str:
-    """Who speaks; items of the Responses API without a role are calls, thoughts and results."""
+    """The speaker; items of the Responses API without a role are calls, thoughts and results."""
     role = message.get("role")
     if role is None:
         return "tool" if str(message.get("type")).endswith("_output") else "assistant"

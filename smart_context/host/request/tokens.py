@@ -1,4 +1,4 @@
-"""The one estimate of a request's tokens: its texts, and a few around them."""
+"""The common estimate of a request's tokens: its texts, and a few around them."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ PER_IMAGE = 1_500
 
 
 _IMAGES = ("image_url", "input_image")
-"""What images are called in chat completions and in responses."""
+"""The types of images in chat completions and in responses."""
 
 _PLAIN = {"role", "content"}
 """The keys of most messages, which have one text at most."""
@@ -33,10 +33,10 @@ _PARAGRAPH_END = re.compile(r"(?<!\n)\n\n++(?=\S)")
 
 
 def system_tokens(text: str, count: CountTokens) -> int:
-    """The tokens of a system prompt or a part of it: those of its parts sum up to those of all.
+    """The tokens of a system prompt or a part of it, so that those of its parts sum up to all.
 
-    It is counted by paragraphs, each with the blank line that follows, since counts of texts
-    don't sum up to that of the text that they make. Tokenizers begin a token after a blank line.
+    It is counted by paragraphs, each with the blank line after it, since tokenizers begin a token
+    after a blank line. Counts of other pieces of a text don't sum up to that of the whole.
     """
     whole = f"{text.rstrip()}\n\n"
     if whole.isspace():
@@ -70,7 +70,7 @@ def message_tokens(message: Message, count: CountTokens) -> int:
 
 
 def tokens_around(message: Message) -> int:
-    """The tokens around a stored message and its tool calls, never fewer than there will be."""
+    """The tokens around a stored message and its tool calls, never fewer than will be sent."""
     parts = 0 if isinstance(message.content, str) else len(message.content)
     return PER_MESSAGE + parts * (PER_CALL + PER_MESSAGE)
 
@@ -78,7 +78,7 @@ def tokens_around(message: Message) -> int:
 def tokens_by_message(messages: Sequence[PromptMessage], count_tokens: CountTokens) -> list[int]:
     """The tokens of each of the first messages of a request, as many as a page shows.
 
-    People read them beside the texts, so what only the request's form costs is not in them.
+    People read them next to the texts, so the tokens of the request's form are not included.
     """
     found: list[int] = []
     room = _SHOWN_CHARACTERS
@@ -96,7 +96,7 @@ def tokens_of_texts(message: PromptMessage, count_tokens: CountTokens) -> int:
 
 
 def texts_tokens(role: str, texts: Iterable[str], count: CountTokens) -> int:
-    """The tokens of the texts of a message, by who speaks."""
+    """The tokens of the texts of a message with this role."""
     if role == "system":
         return sum(system_tokens(text, count) for text in texts)
     return sum(count(text) for text in texts if text)
@@ -117,7 +117,7 @@ def texts_of(message: PromptMessage) -> Iterator[str]:
 
 
 def _strings(holders: Iterable[Any], *names: str) -> Iterator[str]:
-    """The values of these keys that are texts; other programs may send anything."""
+    """The values of these keys that are texts, since other programs may send any value."""
     for holder in holders:
         if isinstance(holder, Mapping):
             yield from (holder[name] for name in names if isinstance(holder.get(name), str))

@@ -12,10 +12,10 @@ from smart_context.base.values import JsonObject
 Schema = Mapping[str, Any]
 
 MAX_CHARACTERS = 200_000
-"""Most characters of the arguments of one call."""
+"""The maximum characters of the arguments of one call."""
 
 MAX_DEPTH = 32
-"""Most levels of nested lists and objects."""
+"""The maximum levels of nested lists and objects."""
 
 _MOST_FAULTS = 8
 _LONGEST_SHOWN = 40
@@ -35,7 +35,7 @@ class ArgumentsInvalid(ValueError):
 
 
 def read_arguments(text: str) -> JsonObject:
-    """Parse the arguments as a model wrote them; no schema is checked.
+    """Parse the arguments as a model wrote them, without checking a schema.
 
     Raises:
         ArgumentsInvalid: If they are not a JSON object, too large, or nested too deeply.

@@ -26,7 +26,7 @@ from smart_context.llm.models import ChatModel, ToolCall
 
 TOOL_TIMEOUT_S = 60.0
 MAX_RESULT_CHARACTERS = 100_000
-"""Most characters of one result; more would fill the window of most models."""
+"""The maximum characters of one result; more would fill the window of most models."""
 
 _REFUSING = frozenset({400, 404, 422, 501})
 _NAMES_TOOLS = re.compile(r"\btools?(?:\b|_)|\bfunction[_ -]?call", re.IGNORECASE)
@@ -39,16 +39,16 @@ class Tool:
     """Something that a model can call."""
 
     name: str  # letters, digits and `_`
-    description: str  # what it does, for the model
-    # JSON Schema of an object; `tool_arguments` lists what is checked. In plain text, a line of a
-    # request is the first property.
+    description: str  # a description of the tool, for the model
+    # JSON Schema of an object; `tool_arguments` lists the checked keywords. In plain text, a line
+    # of a request is the first property.
     parameters: JsonObject
     # returns the result for checked arguments. The model is told the message of a
     # `SmartContextError`; other failures are logged.
     run: Callable[[JsonObject], Awaitable[str]]
 
     def schema(self) -> JsonObject:
-        """The tool as it goes with a request."""
+        """The tool in the form for a request."""
         return {
             "type": "function",
             "function": {

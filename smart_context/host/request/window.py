@@ -15,7 +15,7 @@ HISTORY_SHARE = 0.8
 """The window's share for history, contexts and role; the rest is for message and answer."""
 
 LEAST_HISTORY_SHARE = 0.2
-"""The history's least share of the window, however much contexts and role take."""
+"""The history's minimum share of the window, even if contexts and role are large."""
 
 CONTEXTS_SHARE = 0.4
 """The largest share of the window for attached contexts."""
@@ -47,16 +47,16 @@ SUMMARY_SHARE = 0.15
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """What a model takes at once."""
+    """The maximum tokens of a model at once."""
 
-    tokens: int  # of a request and its answer
+    tokens: int  # the tokens of a request with its answer
     model: str
     count: CountTokens  # counts the tokens of a text for it
     is_guess: bool = False  # the model has refused a longer request, and did not say what it takes
 
     @property
     def room(self) -> int:
-        """Most tokens of a request."""
+        """The maximum tokens of a request."""
         return self.share(REQUEST_SHARE)
 
     def share(self, share: float) -> int:
@@ -68,16 +68,16 @@ class Window:
         return int(self.room * share)
 
     def for_contexts(self, budget: int) -> int:
-        """Most tokens of attached contexts; a budget of 0 sets no limit of its own."""
+        """The maximum tokens of attached contexts; a budget of 0 is no limit of its own."""
         most = self.share(CONTEXTS_SHARE)
         return min(budget, most) if budget else most
 
     def for_role(self, budget: int) -> int:
-        """Most tokens of a role: its budget, capped by the window."""
+        """The maximum tokens of a role: its budget, capped by the window."""
         return min(budget, self.share(ROLE_SHARE))
 
     def for_history(self, *, contexts: int = 0, has_role: bool = False) -> int:
-        """Most tokens of the history, next to contexts of that size and to a role."""
+        """The maximum tokens of the history, with contexts of this size and with a role."""
         role = self.share(ROLE_SHARE) if has_role else 0
         left = self.share(HISTORY_SHARE) - contexts - role
         return max(left, self.share(LEAST_HISTORY_SHARE))
