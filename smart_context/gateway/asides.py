@@ -130,7 +130,7 @@ class RequestFrame:
 
 
 _SHARED = 5
-"""Prompts of one program share at least one in so many sentences; the mode or date changes."""
+"""Prompts of one program share at least one sentence in five; the mode or date changes."""
 
 _MOST_SENTENCES = 128
 _LEAST_SENTENCE = 12

@@ -25,7 +25,7 @@ READ_FIELDS = frozenset(
 
 MAX_ITEMS = 20_000
 MAX_VALUES = 200_000
-"""The maximum number of JSON values in a request; reading so many takes a second."""
+"""The maximum JSON values of a request, as `MAX_ITEMS` of its list; reading them takes a second."""
 
 MAX_ANSWER_VALUES = 500_000
 """The maximum number of JSON values in an answer, which may have probabilities of its tokens."""

@@ -320,7 +320,7 @@ class ChatRoles:
         """Refuse a role that does not exist or is off; an empty name is none.
 
         Raises:
-            SmartContextError: It does not exist, is off, or its file has faults.
+            SmartContextError: If it does not exist, is off, or its file has faults.
         """
         if role:
             await in_daemon_thread(lambda: _check(self.sources, role), name="roles")

@@ -180,7 +180,7 @@ class Receipt:
         """One line of compact JSON, without a line break.
 
         Args:
-            written: Its rows, if they are written already.
+            written: The rows of the receipt, if their texts are made already.
         """
         texts = (written or WrittenRows().followed_by(self.rows)).texts
         document = {

@@ -82,8 +82,8 @@ class StoredReceipts:
         """Append a receipt; the newest 200 turns and 32 MiB are kept.
 
         Args:
-            last: Its `last_request_of`.
-            line: Its `to_line`, if that was made already.
+            last: The `last_request_of` the receipt.
+            line: The receipt's `to_line`, if it is made already.
         """
         line = line or await asyncio.to_thread(receipt.to_line)
         revision = await self._of(chat_id).append(line.encode("utf-8", "surrogatepass"))

@@ -72,7 +72,7 @@ class ChatFilter:
         return await self._view(chat_id, await self.sidecars.of(chat_id))
 
     async def shown(self, chat_id: ChatId) -> ChatView:
-        """The chat like `view`, but for display: even if the person's choices can't be read."""
+        """The chat like `view`, but for display: also if the person's choices can't be read."""
         return await self._view(chat_id, await self.sidecars.shown(chat_id))
 
     async def _view(self, chat_id: ChatId, sidecar: ChatSidecar) -> ChatView:
