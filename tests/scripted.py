@@ -12,10 +12,10 @@ import numpy as np
 
 from smart_context.base.errors import ModelFailed
 from smart_context.llm.models import (
+    AnswerPiece,
     Completion,
     JsonReply,
     Matrix,
-    Piece,
     PromptMessage,
     ToolCall,
     Usage,
@@ -31,7 +31,7 @@ class Scripted:
     """One answer of a script."""
 
     # the text in the pieces in which it is streamed, or these pieces as a model gives them
-    pieces: tuple[str | Piece, ...] = ()
+    pieces: tuple[str | AnswerPiece, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()  # tool calls, after the text
     usage: Usage | None = None  # the tokens as an endpoint would count them
     # raised after `hold_after` pieces if there is a gate, else after all of them
@@ -86,7 +86,7 @@ class ScriptedChatModel:
 
     async def stream(
         self, messages: Sequence[PromptMessage], *, tools: Sequence[dict[str, Any]] = ()
-    ) -> AsyncGenerator[Piece]:
+    ) -> AsyncGenerator[AnswerPiece]:
         """Stream the next reply.
 
         Raises:
@@ -144,17 +144,17 @@ class ScriptedChatModel:
         return Scripted(pieces=tuple(_PIECES.findall(reply)))
 
 
-async def _played(reply: Scripted) -> AsyncGenerator[Piece]:
+async def _played(reply: Scripted) -> AsyncGenerator[AnswerPiece]:
     for position, piece in enumerate(reply.pieces):
         if position == reply.hold_after:
             await _hold(reply)
-        yield piece if isinstance(piece, Piece) else Piece(text=piece)
+        yield piece if isinstance(piece, AnswerPiece) else AnswerPiece(text=piece)
     if len(reply.pieces) <= reply.hold_after:
         await _hold(reply)
     if reply.error is not None:
         raise reply.error
     if reply.tool_calls or reply.usage:
-        yield Piece(tool_calls=reply.tool_calls, usage=reply.usage)
+        yield AnswerPiece(tool_calls=reply.tool_calls, usage=reply.usage)
 
 
 async def _hold(reply: Scripted) -> None:

@@ -22,7 +22,7 @@ from smart_context.base.shared import SharedValue
 from smart_context.base.text.names import shown
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.gateway.connecting import CLIENTS, DEFAULT_BASE_URL, Activity
-from smart_context.host.access import NamesOwned, Owned
+from smart_context.host.access import NamesOwned, OwnedName
 from smart_context.host.commands.registry import Caller
 from smart_context.host.host import Host
 from smart_context.storage.ports import SharedRecords
@@ -191,7 +191,7 @@ def base_url(vault: Path | None, here: Path) -> str:
     return f"{meant[-1].address}/v1" if meant else DEFAULT_BASE_URL
 
 
-ClientName = Annotated[str, NamesOwned(lambda name: [Owned("client key", name)])]
+ClientName = Annotated[str, NamesOwned(lambda name: [OwnedName("client key", name)])]
 """The name of a client's key."""
 
 
@@ -269,4 +269,4 @@ class ClientCommands:
         return key_file(self.host.services.storage.records)
 
     async def _may_use(self, caller: Caller, key: str) -> bool:
-        return await self.host.access.may_use(caller.person, Owned("client key", key))
+        return await self.host.access.may_use(caller.person, OwnedName("client key", key))

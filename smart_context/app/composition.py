@@ -58,7 +58,7 @@ from smart_context.llm.openai.models import OpenAIChatModel, OpenAIEmbedder
 from smart_context.llm.openai.trial import asked_models
 from smart_context.storage.files.caches import FileCaches
 from smart_context.storage.files.storage import file_storage
-from smart_context.storage.guarded.storage import People, guarded
+from smart_context.storage.guarded.storage import SharedStorage, guarded
 from smart_context.storage.ports import Events, Storage
 from smart_context.topics.summaries.digest import PART_TOKENS, SUMMARY_TOKENS, DigestLimits, digest
 from smart_context.vault.followed import FollowedVault
@@ -72,7 +72,7 @@ WindowOf = Callable[[EndpointSettings | None], Window | None]
 
 
 @dataclass(eq=False)
-class Histories:
+class WindowedHistoryBuilder:
     """Builds the history of a turn; satisfies `HistoryBuilder`."""
 
     files: AttachmentResolver
@@ -131,7 +131,7 @@ def _reads_files(config: VaultConfig) -> bool:
     return offers and config.chat is not None
 
 
-class Digests:
+class WindowedSummarizer:
     """Writes summaries; satisfies `Summarizer`.
 
     Args:
@@ -195,7 +195,7 @@ class VaultParts:
 
     config: VaultConfig
     storage: Storage  # with several people, each can reach only their own part
-    people: People | None = None  # guards a storage of several people; `None` for one person
+    people: SharedStorage | None = None  # guards a storage of several people; `None` for one person
     children: Children
     notes: FollowedVault
     models: Models
@@ -247,7 +247,7 @@ def has_people(config: VaultConfig) -> bool:
     return config.access.has_people or bool(environment().get(USER_VARIABLE))
 
 
-def people_of(config: VaultConfig, storage: Storage) -> People | None:
+def people_of(config: VaultConfig, storage: Storage) -> SharedStorage | None:
     """The guards in front of a storage that several people share; `None` for one person's."""
     return guarded(storage) if has_people(config) else None
 
@@ -389,9 +389,9 @@ def make_host(parts: VaultParts, *, repairs: bool = False) -> Host:
         models=parts.models,
         notes=parts.notes,
         trust=trust_of(parts.config.root),
-        build_history=Histories(parts.storage.blobs, lambda: host.config, window),
+        build_history=WindowedHistoryBuilder(parts.storage.blobs, lambda: host.config, window),
         options=HostOptions(
-            digest=Digests(lambda: host.config, window),
+            digest=WindowedSummarizer(lambda: host.config, window),
             repairs=repairs,
             people=parts.people,
             informant=ServerInformant(parts.client),

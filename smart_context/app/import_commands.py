@@ -22,7 +22,7 @@ from smart_context.host.commands.registry import Caller, check_owner
 from smart_context.host.events.events import Event
 from smart_context.host.host import Host
 from smart_context.importing.programs import FORMATS
-from smart_context.importing.taking_in import Importer, ImportOutcome, Wishes
+from smart_context.importing.taking_in import Importer, ImportOptions, ImportOutcome
 from smart_context.web.gate.gate import admitted
 from smart_context.web.gate.refusals import error_response
 from smart_context.web.limits import MAX_DROPPED_BYTES
@@ -136,7 +136,7 @@ class Imports:
         if file is None or not await asyncio.to_thread(file.exists):
             told = "send it again" if upload else "give the path of a file on the server's machine"
             raise CommandFailed(f"That file is not there; {told}.")
-        wishes = Wishes(client=program, folder=folder, is_dry=dry_run)
+        wishes = ImportOptions(client=program, folder=folder, is_dry=dry_run)
         try:
             async with self._reading[caller.person], self._at_once:
                 importer = Importer(self._host.services.storage, wishes, self._tell)

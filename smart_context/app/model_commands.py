@@ -34,7 +34,7 @@ from smart_context.llm.connections import (
 )
 from smart_context.llm.offers import Offers
 from smart_context.llm.openai.trial import (
-    Trial,
+    EndpointTrial,
     asked_models,
     list_models,
     try_chat_model,
@@ -210,7 +210,7 @@ async def connections_now(root: Path) -> list[JsonObject]:
     return await connection_rows(config, Offers(asked_models))
 
 
-async def tried(endpoint: EndpointSettings, category: str) -> Trial:
+async def tried(endpoint: EndpointSettings, category: str) -> EndpointTrial:
     """Ask the model of a category for a few words, or for a vector."""
     trial = try_embedding_model if category == "embedding" else try_chat_model
     return await trial(endpoint)

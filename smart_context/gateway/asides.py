@@ -19,7 +19,7 @@ from typing import Any
 from smart_context.base.text.typed import question_in
 from smart_context.base.values import JsonObject
 from smart_context.gateway.requests.body import Body
-from smart_context.gateway.requests.units import Unit
+from smart_context.gateway.requests.units import ListUnit
 
 _READ_CHARACTERS = 400
 """The number of characters at the beginning of a prompt in which its purpose is searched."""
@@ -136,7 +136,7 @@ _MOST_SENTENCES = 128
 _LEAST_SENTENCE = 12
 
 
-def frame_of(units: Sequence[Unit], body: Body) -> RequestFrame:
+def frame_of(units: Sequence[ListUnit], body: Body) -> RequestFrame:
     """The frame of a request."""
     said = _SENTENCE_END.split("\n".join(_systems(units, body))[:_MOST_SYSTEM])
     sentences = {text for each in said if len(text := " ".join(each.split())) >= _LEAST_SENTENCE}
@@ -166,7 +166,7 @@ def _digest(text: str) -> str:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
 
 
-def says_aside(units: Sequence[Unit], body: Body, *, is_named: bool) -> bool:
+def says_aside(units: Sequence[ListUnit], body: Body, *, is_named: bool) -> bool:
     """True if a request is clearly an aside, even without knowing its chat.
 
     Args:
@@ -184,7 +184,9 @@ def says_aside(units: Sequence[Unit], body: Body, *, is_named: bool) -> bool:
     return any(_asks_for_title(text) for text in _systems(units, body))
 
 
-def is_beside(units: Sequence[Unit], body: Body, frame: RequestFrame, turn: RequestFrame) -> bool:
+def is_beside(
+    units: Sequence[ListUnit], body: Body, frame: RequestFrame, turn: RequestFrame
+) -> bool:
     """True if a request over a chat's history is an aside, compared with the chat's turns.
 
     Args:
@@ -205,7 +207,7 @@ def is_beside(units: Sequence[Unit], body: Body, frame: RequestFrame, turn: Requ
     )
 
 
-def _systems(units: Sequence[Unit], body: Body) -> list[str]:
+def _systems(units: Sequence[ListUnit], body: Body) -> list[str]:
     """The system prompts, except an instruction at the end of the list."""
     instructions = body.get("instructions")
     head = units[:-1] if _ends_with_system(units) else units
@@ -213,19 +215,19 @@ def _systems(units: Sequence[Unit], body: Body) -> list[str]:
     return [*systems, *([instructions] if isinstance(instructions, str) else [])]
 
 
-def _ends_with_system(units: Sequence[Unit]) -> bool:
+def _ends_with_system(units: Sequence[ListUnit]) -> bool:
     """True if a system message follows the last answer, like SillyTavern's own instructions."""
     return len(units) > 1 and units[-1].role == "system" and units[-2].role == "assistant"
 
 
-def _instruction(units: Sequence[Unit]) -> str:
+def _instruction(units: Sequence[ListUnit]) -> str:
     """The last instruction of the client, or else the last message of the person."""
     if _ends_with_system(units):
         return _written(units[-1])
     return next((_written(unit).lstrip() for unit in reversed(units) if unit.role == "user"), "")
 
 
-def _written(unit: Unit) -> str:
+def _written(unit: ListUnit) -> str:
     """The text of a message, with its line breaks if they are known."""
     return unit.content if isinstance(unit.content, str) else unit.text
 

@@ -19,14 +19,14 @@ from smart_context.base.values import NOBODY, OWNER, PersonId
 from smart_context.chat.ids import unknown_chat
 from smart_context.chat.messages import ChatId
 from smart_context.host.placeholders import Placeholders
-from smart_context.storage.guarded.storage import People
+from smart_context.storage.guarded.storage import SharedStorage
 
 _SHOWN = 128
 
 OwnedKind = Literal["chat", "file", "context", "client key"]
 
 
-class Owned(NamedTuple):
+class OwnedName(NamedTuple):
     """Something that belongs to a person, whether it exists or not."""
 
     kind: OwnedKind  # the kind of thing
@@ -42,7 +42,7 @@ class Everybody(Enum):
 
 EVERYBODY = Everybody.EVERYBODY
 
-Audience = Owned | PersonId | Everybody
+Audience = OwnedName | PersonId | Everybody
 """The receivers of an event: the people who may see something, one person, or everybody."""
 
 
@@ -55,17 +55,17 @@ class Access(Protocol):
 
     has_people: bool
 
-    async def may_use(self, person: PersonId, owned: Owned) -> bool:
+    async def may_use(self, person: PersonId, owned: OwnedName) -> bool:
         """True if it is the person's or shared, or does not exist yet and they may create it.
 
         The answer is the same for another person's things and for things that can't exist, so it
         does not reveal which exist.
         """
 
-    async def is_theirs(self, person: PersonId, owned: Owned) -> bool:
+    async def is_theirs(self, person: PersonId, owned: OwnedName) -> bool:
         """True if something that the person may use is their own, not shared by another."""
 
-    def placeholder(self, owned: Owned) -> str | None:
+    def placeholder(self, owned: OwnedName) -> str | None:
         """An unused name, to use instead of another person's; `None` to refuse the call."""
 
     def hearing(self, audience: Audience, people: AbstractSet[PersonId]) -> Collection[PersonId]:
@@ -80,15 +80,15 @@ class OwnerOnly:
 
     has_people = False
 
-    async def may_use(self, person: PersonId, owned: Owned) -> bool:  # noqa: ARG002 - all is theirs
+    async def may_use(self, person: PersonId, owned: OwnedName) -> bool:  # noqa: ARG002 - all is theirs
         """True for the owner."""
         return person == OWNER
 
-    async def is_theirs(self, person: PersonId, owned: Owned) -> bool:  # noqa: ARG002 - the same
+    async def is_theirs(self, person: PersonId, owned: OwnedName) -> bool:  # noqa: ARG002 - the same
         """True for the owner."""
         return person == OWNER
 
-    def placeholder(self, owned: Owned) -> str | None:  # noqa: ARG002 - all is the owner's
+    def placeholder(self, owned: OwnedName) -> str | None:  # noqa: ARG002 - all is the owner's
         """`None`, so that anybody but the owner is refused."""
         return None
 
@@ -96,7 +96,7 @@ class OwnerOnly:
         """The owner, or all people for an event to everybody."""
         if audience is EVERYBODY:
             return people
-        reached = OWNER if isinstance(audience, Owned) else audience
+        reached = OWNER if isinstance(audience, OwnedName) else audience
         return people & {reached}
 
 
@@ -105,11 +105,11 @@ class PersonalAccess:
 
     has_people = True
 
-    def __init__(self, people: People) -> None:
+    def __init__(self, people: SharedStorage) -> None:
         self._owners = people.owners
         self._contexts = people.contexts
 
-    async def may_use(self, person: PersonId, owned: Owned) -> bool:
+    async def may_use(self, person: PersonId, owned: OwnedName) -> bool:
         """True if it is the person's or shared, or does not exist yet and they may create it."""
         if person == NOBODY:
             return False
@@ -120,7 +120,7 @@ class PersonalAccess:
                 return await self._owners.has_file(person, owned.name)
             return True  # each person has separate contexts and keys
 
-    async def is_theirs(self, person: PersonId, owned: Owned) -> bool:
+    async def is_theirs(self, person: PersonId, owned: OwnedName) -> bool:
         """True if something that the person may use is their own, not shared by another."""
         with asking(person):
             if owned.kind == "chat":
@@ -131,7 +131,7 @@ class PersonalAccess:
                 return shared_by in {None, person}
             return True
 
-    def placeholder(self, owned: Owned) -> str | None:
+    def placeholder(self, owned: OwnedName) -> str | None:
         """An id that no chat has, for a chat; `None` for other things, which are refused."""
         return placeholder_for(owned.name) if owned.kind == "chat" else None
 
@@ -141,7 +141,7 @@ class PersonalAccess:
         return people - {NOBODY} if reached is EVERYBODY else people & {reached}
 
     def _reached(self, audience: Audience) -> PersonId | Everybody | None:
-        if not isinstance(audience, Owned):
+        if not isinstance(audience, OwnedName):
             return audience
         if audience.kind == "chat":
             whose = self._owners.known(audience.name)
@@ -165,7 +165,7 @@ class PersonalAccess:
         return whose is None or whose.may_use(person)
 
 
-def unknown(owned: Owned) -> SmartContextError:
+def unknown(owned: OwnedName) -> SmartContextError:
     """The error for something that a person may not see, the same as if it did not exist."""
     if owned.kind == "file":
         return InvalidParams("files: expected a result of POST /api/files, found an unknown key")
@@ -177,7 +177,9 @@ def unknown(owned: Owned) -> SmartContextError:
     return unknown_chat(owned.name)
 
 
-async def check_access(access: Access, person: PersonId, named: Iterable[Owned]) -> Placeholders:
+async def check_access(
+    access: Access, person: PersonId, named: Iterable[OwnedName]
+) -> Placeholders:
     """Refuse things that the person may not use.
 
     Returns:
@@ -204,18 +206,20 @@ class NamesOwned:
     """Marks the annotation of a command's parameter that names something owned."""
 
     # gives the things that a value names; never called with `None`
-    owned: Callable[[Any], Iterable[Owned]]
+    owned: Callable[[Any], Iterable[OwnedName]]
 
 
-def _chats(value: str | list[str]) -> Iterable[Owned]:
-    return [Owned("chat", chat_id) for chat_id in ([value] if isinstance(value, str) else value)]
+def _chats(value: str | list[str]) -> Iterable[OwnedName]:
+    return [
+        OwnedName("chat", chat_id) for chat_id in ([value] if isinstance(value, str) else value)
+    ]
 
 
-def _own_chats(value: str | list[str]) -> Iterable[Owned]:
+def _own_chats(value: str | list[str]) -> Iterable[OwnedName]:
     return [owned._replace(only_theirs=True) for owned in _chats(value)]
 
 
-def _files(value: object) -> Iterable[Owned]:
+def _files(value: object) -> Iterable[OwnedName]:
     """The files that a value names at any depth, since a key gives access to a file anywhere."""
     left = [value]
     while left:
@@ -225,7 +229,7 @@ def _files(value: object) -> Iterable[Owned]:
         elif isinstance(part, dict):
             left.extend(part.values())
             if isinstance(key := part.get("storage_key"), str):
-                yield Owned("file", key)
+                yield OwnedName("file", key)
 
 
 FilesNamed = NamesOwned(_files)

@@ -8,7 +8,7 @@ from typing import Any
 
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.messages import ChatId
-from smart_context.host.access import EVERYBODY, Audience, Owned
+from smart_context.host.access import EVERYBODY, Audience, OwnedName
 from smart_context.host.events.bus import EventRelay, event_name
 from smart_context.host.events.events import (
     CHAT_FAILED,
@@ -217,10 +217,10 @@ def _follows(first: JsonObject, later: JsonObject) -> bool:
 def _as_json(audience: Audience) -> Any:
     if audience is EVERYBODY:
         return None
-    return [*audience] if isinstance(audience, Owned) else audience
+    return [*audience] if isinstance(audience, OwnedName) else audience
 
 
 def _audience(told: Any) -> Audience:
     if told is None:
         return EVERYBODY
-    return Owned(*told) if isinstance(told, list) else PersonId(told)
+    return OwnedName(*told) if isinstance(told, list) else PersonId(told)

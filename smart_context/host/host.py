@@ -53,12 +53,12 @@ from smart_context.host.models import (
 from smart_context.host.panels import Panels
 from smart_context.host.plugins.running import LOAD_TIMEOUT_S, Plugins
 from smart_context.host.plugins.services import Services
-from smart_context.host.reading import Reading
+from smart_context.host.reading import ReadAccess
 from smart_context.host.request.completion import RequestCompletion
 from smart_context.host.request.known_models import Informant, KnownModels
 from smart_context.host.request.tools import ToolSupport
 from smart_context.host.request.window import Window
-from smart_context.host.tasks import Stops, TaskOwner
+from smart_context.host.tasks import StoppableTasks, TaskOwner
 from smart_context.host.turn import Turn
 from smart_context.host.turns.answering import TurnParts
 from smart_context.host.turns.pipeline import Pipeline
@@ -66,7 +66,7 @@ from smart_context.host.turns.repair import Repair
 from smart_context.host.turns.turns import Turns
 from smart_context.host.turns.unsaved import UnsavedAnswers
 from smart_context.llm.offers import Offers
-from smart_context.storage.guarded.storage import People
+from smart_context.storage.guarded.storage import SharedStorage
 from smart_context.storage.ports import Storage
 from smart_context.vault.followed import FollowedVault
 from smart_context.vault.trust.vault import VaultTrust
@@ -98,7 +98,7 @@ class HostOptions:
     # reads must not write
     repairs: bool = False
     # knows the owners of things if several people share the vault; `None` for one person
-    people: People | None = None
+    people: SharedStorage | None = None
     # asks the servers of models about their windows and more; `None` asks none
     informant: Informant | None = None
     offers: Offers = field(default_factory=Offers)  # the models that connections offer
@@ -158,10 +158,10 @@ class Host:
             build_history=build_history,
             digest=options.digest or no_summaries,
             offers=options.offers,
-            stops=Stops(),
+            stops=StoppableTasks(),
             person_writes=options.person_writes,
         )
-        self.reading = Reading(storage, access)
+        self.reading = ReadAccess(storage, access)
         self.bus, self.pipeline = bus, services.pipeline
         self.commands, self.panels = services.commands, services.panels
         self.store, self.files, self.notes = storage.chats, storage.blobs, services.notes

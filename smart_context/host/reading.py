@@ -14,7 +14,7 @@ from smart_context.chat.files.attached_file import AttachedFile
 from smart_context.chat.listed.rows import ChatRow, DeletedChat
 from smart_context.chat.listed.search import ChatHit
 from smart_context.chat.messages import Message, messages_of
-from smart_context.host.access import Access, Owned, OwnedKind
+from smart_context.host.access import Access, OwnedKind, OwnedName
 from smart_context.host.commands.registry import Caller
 from smart_context.storage.chosen import choices_of
 from smart_context.storage.ports import Storage
@@ -23,7 +23,7 @@ PEOPLE = "people"
 """The kind of the documents with people's own names: `{"name"}`, by person."""
 
 
-class Reading:
+class ReadAccess:
     """Reads for a caller; its errors are those of the storage's ports."""
 
     def __init__(self, storage: Storage, access: Access) -> None:
@@ -105,4 +105,4 @@ class Reading:
         return await asyncio.to_thread(read) if people else {}
 
     async def _may(self, caller: Caller, kind: OwnedKind, name: str) -> bool:
-        return await self._access.may_use(caller.person, Owned(kind, name))
+        return await self._access.may_use(caller.person, OwnedName(kind, name))

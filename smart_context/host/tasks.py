@@ -14,7 +14,7 @@ T = TypeVar("T")
 CLOSE_TIMEOUT_S = 3.0
 
 
-class Stops:
+class StoppableTasks:
     """Work in chats, besides their turns, that a user can stop."""
 
     def __init__(self) -> None:

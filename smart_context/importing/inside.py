@@ -25,7 +25,7 @@ from smart_context.base.errors import CommandFailed
 from smart_context.base.processes.child_main import ask, tell
 from smart_context.base.values import JsonObject
 from smart_context.importing.found import FoundChat, FoundMessage, NotKnown, NotReadable, OwnChat
-from smart_context.importing.recognised import Broken, Found, chats_in
+from smart_context.importing.recognised import Found, UnreadableChat, chats_in
 from smart_context.importing.sources import (
     MOST_ASSET_BYTES,
     Source,
@@ -42,7 +42,7 @@ _ENCODING = json.JSONEncoder(ensure_ascii=False, check_circular=False).encode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class JobFile:
     """A file whose bytes the parent reads for the child."""
 
     name: str  # its path, for users
@@ -51,7 +51,7 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Resume:
+class ResumePoint:
     """The point at which to continue after a child was killed."""
 
     passed: int = 0  # the number of chats and of reports of broken ones before it
@@ -63,7 +63,7 @@ class Resume:
 class _Open:
     """The state of this process, kept from one job to the next."""
 
-    given: Given | None = None
+    given: JobFile | None = None
     archive: zipfile.ZipFile | None = None
     entries: Sequence[zipfile.ZipInfo] = ()  # those of the archive, without folders
     database: sqlite3.Connection | None = None
@@ -90,7 +90,7 @@ def open_database(path: str) -> None:
             _open.database.execute("SELECT name FROM sqlite_master LIMIT 1").fetchall()
 
 
-def archived(given: Given) -> list[tuple[str, int]] | None:
+def archived(given: JobFile) -> list[tuple[str, int]] | None:
     """The names and sizes of a ZIP's entries; -1 as the size of entries that can't hold chats.
 
     `None` if the file is not a ZIP.
@@ -110,7 +110,7 @@ def archived(given: Given) -> list[tuple[str, int]] | None:
     ]
 
 
-def begin(given: Given, entries: Sequence[int], wanted: str, resume: Resume) -> None:
+def begin(given: JobFile, entries: Sequence[int], wanted: str, resume: ResumePoint) -> None:
     """Start reading a file, or ZIP entries that are the lines of one session, for `more`."""
     archive = _archive(given) if entries else None
     if archive is not None:
@@ -153,7 +153,7 @@ def end() -> None:
     _open.source = _open.pieces = None
 
 
-def begin_asset(given: Given, entry: int) -> bool:
+def begin_asset(given: JobFile, entry: int) -> bool:
     """Start reading a ZIP entry for `more_of_asset`; `False` if it can't be read."""
     try:
         if (archive := _archive(given)) is None:
@@ -255,11 +255,11 @@ def _opened(archive: zipfile.ZipFile, entries: Sequence[zipfile.ZipInfo]) -> Any
     return io.BufferedReader(_ZipLines(archive, entries), _READ_AT_ONCE)
 
 
-def _stream(given: Given) -> io.BufferedReader:
+def _stream(given: JobFile) -> io.BufferedReader:
     return io.BufferedReader(_Remote(given.size), _READ_AT_ONCE)
 
 
-def _archive(given: Given) -> zipfile.ZipFile | None:
+def _archive(given: JobFile) -> zipfile.ZipFile | None:
     if _open.given != given:
         _open.given, _open.archive, _open.entries = None, None, ()
         _open.archive = archive_in(_stream(given), given.size)
@@ -279,7 +279,7 @@ def _pieces(source: Source, wanted: str, passed: int) -> Iterator[tuple[str, obj
         yield "not readable", str(error)
 
 
-def _pieces_of(found: Found | Broken) -> Iterator[tuple[str, object]]:
+def _pieces_of(found: Found | UnreadableChat) -> Iterator[tuple[str, object]]:
     """The pieces of one result, which `reading` puts together again."""
     try:
         if isinstance(found, FoundChat):

@@ -27,8 +27,8 @@ from smart_context.chat.exported import ATTACHED_FOLDER, is_attached_name
 from smart_context.chat.ids import check_chat_id
 from smart_context.importing.found import FoundChat, FoundMessage, NotKnown, NotReadable, OwnChat
 from smart_context.importing.inside import (
-    Given,
-    Resume,
+    JobFile,
+    ResumePoint,
     archived,
     begin,
     begin_asset,
@@ -39,7 +39,7 @@ from smart_context.importing.inside import (
     open_database,
 )
 from smart_context.importing.programs import PROGRAMS
-from smart_context.importing.recognised import Broken, Found
+from smart_context.importing.recognised import Found, UnreadableChat
 from smart_context.importing.sources import MOST_ASSET_BYTES, MOST_FILES, is_read, on_one_line
 
 _MODULES = ("smart_context.importing.inside", "_strptime")
@@ -54,7 +54,7 @@ _SHORTEST_KEY = 6
 _MOST_COMPARED = 20_000_000
 _SHOWN_NAMES = "conversation_asset_file_names.json"
 
-F = TypeVar("F", FoundChat, FoundMessage, Broken)
+F = TypeVar("F", FoundChat, FoundMessage, UnreadableChat)
 
 
 class _Road:
@@ -136,7 +136,7 @@ class ChatFile:
     passed: int = field(default=0, init=False)  # the number of bytes read so far
     _reading: int | None = field(default=None, init=False)  # the conversation being read
 
-    def chats(self, wanted: str = "") -> Iterator[Found | Broken]:
+    def chats(self, wanted: str = "") -> Iterator[Found | UnreadableChat]:
         """The chats of the file, one by one; nothing if it holds none.
 
         Args:
@@ -157,12 +157,14 @@ class ChatFile:
         except OSError as error:
             raise NotReadable(f"can't be read: {error}") from error
 
-    def _limited(self, road: _Road, file: IO[bytes], wanted: str) -> Iterator[Found | Broken]:
+    def _limited(
+        self, road: _Road, file: IO[bytes], wanted: str
+    ) -> Iterator[Found | UnreadableChat]:
         """The chats, without those that exceed the limits."""
         count, refused, is_single = 0, dict[int, str](), False
         while True:
             try:
-                resume = Resume(passed=count, refused=refused, is_single=is_single)
+                resume = ResumePoint(passed=count, refused=refused, is_single=is_single)
                 for found in self._found(road, file, wanted, resume):
                     count += 1
                     yield found
@@ -173,17 +175,17 @@ class ChatFile:
                 elif error.reason in {"stopped", "busy"} or is_single:
                     if not count:
                         raise NotReadable(str(error)) from error
-                    yield Broken(id="", title="", error=f"the rest was not read: {error}")
+                    yield UnreadableChat(id="", title="", error=f"the rest was not read: {error}")
                     return
                 is_single = True
             else:
                 return
 
     def _found(
-        self, road: _Road, file: IO[bytes], wanted: str, resume: Resume
-    ) -> Iterator[Found | Broken]:
+        self, road: _Road, file: IO[bytes], wanted: str, resume: ResumePoint
+    ) -> Iterator[Found | UnreadableChat]:
         size = file.seek(0, io.SEEK_END)
-        given = Given(name=self.name, size=size, is_alone=self.is_alone)
+        given = JobFile(name=self.name, size=size, is_alone=self.is_alone)
         messages: list[FoundMessage] = []
         road.run(file, begin, given, self.entries, wanted, resume, told=self._tell)
         while True:
@@ -221,7 +223,9 @@ def _lines_of(paths: Sequence[Path]) -> Iterator[IO[bytes]]:
         yield joined
 
 
-def _put_together(kind: str, told: JsonObject, messages: list[FoundMessage]) -> Found | Broken:
+def _put_together(
+    kind: str, told: JsonObject, messages: list[FoundMessage]
+) -> Found | UnreadableChat:
     if kind == "own":
         document = told["document"]
         if not isinstance(document, dict):
@@ -233,7 +237,7 @@ def _put_together(kind: str, told: JsonObject, messages: list[FoundMessage]) -> 
             pinned=[str(each) for each in told["pinned"]],
         )
     if kind == "broken":
-        return _made(Broken, told)
+        return _made(UnreadableChat, told)
     chat = _made(FoundChat, told)
     chat.messages = messages
     return chat
@@ -262,7 +266,7 @@ def _fields_of(example: Any) -> dict[str, tuple[type, ...]]:
 _FIELDS: Mapping[type, Mapping[str, tuple[type, ...]]] = {
     FoundChat: _fields_of(FoundChat(client="", id="")),
     FoundMessage: _fields_of(FoundMessage(id="", role="user")),
-    Broken: _fields_of(Broken(id="", title="", error="")),
+    UnreadableChat: _fields_of(UnreadableChat(id="", title="", error="")),
 }
 
 
@@ -340,7 +344,7 @@ class Assets:
 
 
 def _unpacked(road: _Road, file: IO[bytes], entry: int, size: int) -> bytes | None:
-    given = Given(name="", size=size, is_alone=False)
+    given = JobFile(name="", size=size, is_alone=False)
     if not road.run(file, begin_asset, given, entry):
         return None
     content = bytearray()
@@ -449,7 +453,7 @@ class ImportReader:
         self._road.allow(size)
         try:
             with path.open("rb") as file:
-                given = Given(name=name, size=size, is_alone=True)
+                given = JobFile(name=name, size=size, is_alone=True)
                 entries = self._road.run(file, archived, given)
         except ChildFailed as error:
             raise NotReadable(str(error)) from error

@@ -54,7 +54,7 @@ K = TypeVar("K")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Broken:
+class UnreadableChat:
     """A conversation that can't be read; the others are read."""
 
     id: str  # its id, if it has one
@@ -62,7 +62,7 @@ class Broken:
     error: str  # the reason
 
 
-def chats_in(source: Source, wanted: str = "") -> Iterator[Found | Broken]:
+def chats_in(source: Source, wanted: str = "") -> Iterator[Found | UnreadableChat]:
     """The chats of a file, one by one; nothing if it holds none.
 
     Args:
@@ -87,7 +87,7 @@ def chats_in(source: Source, wanted: str = "") -> Iterator[Found | Broken]:
         raise NotKnown(str(error)) from error
 
 
-def _chats(source: Source, start: bytes, wanted: str) -> Iterator[Found | Broken]:
+def _chats(source: Source, start: bytes, wanted: str) -> Iterator[Found | UnreadableChat]:
     if start.startswith(_SQLITE):
         if source.database is not None:
             with tables_of(source.database) as tables:
@@ -163,7 +163,7 @@ def _is_lines(start: bytes, source: Source) -> bool:
         return False
 
 
-def _listed(source: Source, wanted: str) -> Iterator[Found | Broken]:
+def _listed(source: Source, wanted: str) -> Iterator[Found | UnreadableChat]:
     """The chats of a file that is one list, without reading it whole."""
     with source.opened() as stream:
         items = values_in(stream)
@@ -194,7 +194,7 @@ def _chained(first: Any, rest: Iterator[Any]) -> Iterator[Any]:
     yield from rest
 
 
-def _lined(source: Source, wanted: str) -> Iterator[Found | Broken]:
+def _lined(source: Source, wanted: str) -> Iterator[Found | UnreadableChat]:
     rows: list[Mapping[str, Any]] = []
     damaged = 0
     is_any = False
@@ -216,12 +216,12 @@ def _lined(source: Source, wanted: str) -> Iterator[Found | Broken]:
         yield from _guarded(lambda: _in_form(forms, session), source)
     elif damaged and is_any:
         error = f"line {damaged}: expected a JSON object, found something else"
-        yield Broken(id="", title="", error=error)
+        yield UnreadableChat(id="", title="", error=error)
     elif damaged:
         raise NotReadable("none of its lines is a JSON object of a known program")
 
 
-def _of_object(document: object, source: Source, wanted: str) -> Iterator[Found | Broken]:
+def _of_object(document: object, source: Source, wanted: str) -> Iterator[Found | UnreadableChat]:
     data = mapping(document)
     forms = [program.export for program in _wanted(wanted)]
     if any(form and form.fits(data) for form in forms):
@@ -240,12 +240,14 @@ def _chats_of(data: Mapping[str, Any]) -> list[Any]:
     return next((listed for listed in found if isinstance(listed, list)), [])
 
 
-def _guarded(read: Callable[[], Iterator[FoundChat]], source: Source) -> Iterator[Found | Broken]:
+def _guarded(
+    read: Callable[[], Iterator[FoundChat]], source: Source
+) -> Iterator[Found | UnreadableChat]:
     try:
         with source.conversation():
             yield from read()
     except _FAULTS as error:
-        yield Broken(id="", title=source.stem, error=_short(error))
+        yield UnreadableChat(id="", title=source.stem, error=_short(error))
 
 
 def _client_of(item: object, source: Source, wanted: str, *, is_all: bool = False) -> str:
@@ -265,12 +267,14 @@ def _client_of(item: object, source: Source, wanted: str, *, is_all: bool = Fals
     return client if wanted in {"", client} else ""
 
 
-def _read(item: object, source: Source, client: str, number: int) -> Iterator[Found | Broken]:
+def _read(
+    item: object, source: Source, client: str, number: int
+) -> Iterator[Found | UnreadableChat]:
     """The chat of one object; nothing if it is not of a known program."""
     if not isinstance(item, Mapping):
         if client:
             error = f"entry {number}: expected an object, found {type(item).__name__}"
-            yield Broken(id="", title="", error=error)
+            yield UnreadableChat(id="", title="", error=error)
         return
     try:
         with source.conversation():
@@ -282,8 +286,8 @@ def _read(item: object, source: Source, client: str, number: int) -> Iterator[Fo
         yield _broken(item, error)
 
 
-def _broken(item: Mapping[str, Any], error: BaseException) -> Broken:
-    return Broken(
+def _broken(item: Mapping[str, Any], error: BaseException) -> UnreadableChat:
+    return UnreadableChat(
         id=text_of(item.get("id")) or text_of(item.get("uuid")),
         title=text_of(item.get("title")) or text_of(item.get("name")),
         error=_short(error),

@@ -45,7 +45,7 @@ from smart_context.importing.found import (
     paths_of,
 )
 from smart_context.importing.reading import ChatFile, ImportReader
-from smart_context.importing.recognised import Broken, Found
+from smart_context.importing.recognised import Found, UnreadableChat
 from smart_context.storage.chosen import choose
 from smart_context.storage.ports import Storage
 
@@ -130,7 +130,7 @@ class ImportOutcome:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wishes:
+class ImportOptions:
     """The options of an import."""
 
     client: str = ""  # one of `FORMATS`, as `chats_in` takes it; empty recognises each file
@@ -143,12 +143,12 @@ class Importer:
     """Imports chats into one vault."""
 
     storage: Storage  # the vault's storage
-    wishes: InitVar[Wishes | None] = None  # the options; `None` for the defaults
+    wishes: InitVar[ImportOptions | None] = None  # the options; `None` for the defaults
     progress: Progress = lambda *_: None  # called while files are read
     account: ImportOutcome = field(default_factory=ImportOutcome, init=False)
 
-    def __post_init__(self, wishes: Wishes | None) -> None:
-        self._wishes = wishes or Wishes()
+    def __post_init__(self, wishes: ImportOptions | None) -> None:
+        self._wishes = wishes or ImportOptions()
         self._in_trash: AbstractSet[str] = frozenset()
 
     async def run(
@@ -167,14 +167,14 @@ class Importer:
                 try:
                     sources = await asyncio.to_thread(reader.files_in, path, name)
                 except (NotReadable, OSError) as refused:
-                    self._fail(name, Broken(id="", title="", error=str(refused)))
+                    self._fail(name, UnreadableChat(id="", title="", error=str(refused)))
                     continue
                 await self._read_all(sources)
                 taken, unreadable, failures = before
                 if (taken, failures) == (self.account.taken, self.account.failures):
                     has_any = self.account.unreadable > unreadable
                     held = "messages that can be read" if has_any else "chats of a known program"
-                    self._fail(name, Broken(id="", title="", error=f"holds no {held}"))
+                    self._fail(name, UnreadableChat(id="", title="", error=f"holds no {held}"))
         return self.account
 
     async def _read_all(self, sources: Sequence[ChatFile]) -> None:
@@ -184,9 +184,9 @@ class Importer:
                 await self._read(source, partial(_share, source, before, size))
             except NotKnown as error:
                 if len(sources) == 1:
-                    self._fail(source.name, Broken(id="", title="", error=str(error)))
+                    self._fail(source.name, UnreadableChat(id="", title="", error=str(error)))
             except NotReadable as error:
-                self._fail(source.name, Broken(id="", title="", error=str(error)))
+                self._fail(source.name, UnreadableChat(id="", title="", error=str(error)))
             before += source.size
 
     async def _read(self, source: ChatFile, share: Callable[[], float]) -> None:
@@ -195,8 +195,8 @@ class Importer:
             self.progress(source.name, self.account.taken, share())
             await asyncio.gather(*(self._take(source, found) for found in batch))
 
-    async def _take(self, source: ChatFile, found: Found | Broken) -> None:
-        if isinstance(found, Broken):
+    async def _take(self, source: ChatFile, found: Found | UnreadableChat) -> None:
+        if isinstance(found, UnreadableChat):
             self._fail(source.name, found)
             return
         try:
@@ -206,11 +206,11 @@ class Importer:
                 outcome = await self._foreign(source, found)
         except (SmartContextError, RecursionError) as error:
             name = "" if isinstance(found, OwnChat) else found.id
-            self._fail(source.name, Broken(id=name, title=found.title, error=str(error)))
+            self._fail(source.name, UnreadableChat(id=name, title=found.title, error=str(error)))
             return
         setattr(self.account, outcome, getattr(self.account, outcome) + 1)
 
-    def _fail(self, file: str, broken: Broken) -> None:
+    def _fail(self, file: str, broken: UnreadableChat) -> None:
         if len(self.account.failed) == _MOST_FAILURES:
             self.account.further_failed += 1
         else:
@@ -271,7 +271,9 @@ class Importer:
             try:
                 await self._kept(name, read[1])
             except CommandFailed as error:
-                self._fail(source.name, Broken(id=found.chat_id, title=name, error=str(error)))
+                self._fail(
+                    source.name, UnreadableChat(id=found.chat_id, title=name, error=str(error))
+                )
             else:
                 self.account.files += 1
         for key, text in link_texts_in(found.document).items():
@@ -327,7 +329,7 @@ class Importer:
             f"its system prompt was left out: a chat's instructions have at most "
             f"{MOST_INSTRUCTIONS:,} characters, found {len(told):,}"
         )
-        self._fail(source.name, Broken(id=found.id, title=found.title, error=error))
+        self._fail(source.name, UnreadableChat(id=found.id, title=found.title, error=error))
         return ""
 
     async def _hide(
@@ -579,15 +581,15 @@ def _goes_on(document: JsonObject, after: str | None, known: Collection[str]) ->
     return after in {None, last} or after not in ids
 
 
-def _batches(found: Iterator[Found | Broken]) -> Iterator[list[Found | Broken]]:
+def _batches(found: Iterator[Found | UnreadableChat]) -> Iterator[list[Found | UnreadableChat]]:
     """Chats to store together, so that disks are waited for once; never a chat twice."""
-    batch: list[Found | Broken] = []
+    batch: list[Found | UnreadableChat] = []
     names: set[str] = set()
     size = 0
     problem: NotReadable | None = None
     try:
         for each in found:
-            name = "" if isinstance(each, Broken) else each.chat_id
+            name = "" if isinstance(each, UnreadableChat) else each.chat_id
             if batch and (name in names or len(batch) == _MOST_AT_ONCE or size > _MOST_CHARACTERS):
                 yield batch
                 batch, names, size = [], set(), 0

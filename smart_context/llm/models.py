@@ -100,7 +100,7 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class AnswerPiece:
     """The next piece of a streamed answer; all but the texts comes last.
 
     Attributes:
@@ -123,7 +123,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """A whole answer; `reasoning` and how it ended as in `Piece`."""
+    """A whole answer; `reasoning` and how it ended as in `AnswerPiece`."""
 
     text: str
     reasoning: str = ""
@@ -145,7 +145,7 @@ class ChatModel(Protocol):
 
     def stream(
         self, messages: Sequence[PromptMessage], *, tools: Sequence[dict[str, Any]] = ()
-    ) -> AsyncIterator[Piece]:
+    ) -> AsyncIterator[AnswerPiece]:
         """Stream the answer in pieces. Closing the iterator cancels the request.
 
         Raises:

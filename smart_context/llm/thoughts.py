@@ -85,7 +85,7 @@ def joined(pieces: list[SplitPiece]) -> SplitPiece:
 
 
 @dataclass(slots=True)
-class Thinking:
+class ThoughtSplitter:
     """Splits an answer that arrives in pieces, wherever they are cut, into thoughts and the rest.
 
     Most endpoints send the two in separate fields. Some pass on the model's own marks: at the
@@ -236,7 +236,7 @@ class Thinking:
 
 def split_thoughts(text: str) -> tuple[str, str]:
     """Reasoning and text of a whole answer, also as another program stored it."""
-    thinking = Thinking()
+    thinking = ThoughtSplitter()
     whole = thinking.split(text).then(thinking.rest())
     return whole.thoughts.strip(), whole.said
 

@@ -12,7 +12,7 @@ from smart_context.base.text.unicode_tables import normalized
 from smart_context.base.values import CountTokens, JsonObject
 from smart_context.chat.messages import Message
 from smart_context.host.commands.registry import Caller, CommandHandler, CommandRegistry
-from smart_context.host.reading import Reading
+from smart_context.host.reading import ReadAccess
 from smart_context.mcp_server.paging import DEFAULT_TOKENS, PageRequest, asked_for, page_of_rows
 
 MOST_LISTED = 200
@@ -36,7 +36,7 @@ class ChatTools:
     """Tools about chats; each asks the commands and the reading service of the host."""
 
     commands: CommandRegistry  # the host's commands
-    reading: Reading  # the chats as callers may see them
+    reading: ReadAccess  # the chats as callers may see them
     count: CountTokens  # counts tokens for the chat model
 
     async def list_chats(

@@ -35,7 +35,7 @@ from smart_context.plugin.forecast.commands import PreviewCommands, RequestCosts
 from smart_context.plugin.forecast.costs import TokenLedger
 from smart_context.plugin.forecast.forecasts import Forecasts
 from smart_context.plugin.forecast.plan import RequestPlanner
-from smart_context.plugin.hooks import Hooks
+from smart_context.plugin.hooks import TurnHandlers
 from smart_context.plugin.notes.context_documents import ContextChanges
 from smart_context.plugin.notes.file_tools import FileTools
 from smart_context.plugin.notes.named_contexts import NamedContexts, Suggestions
@@ -347,8 +347,8 @@ class _PluginParts:
         )
 
     @cached_property
-    def hooks(self) -> Hooks:
-        return Hooks(
+    def hooks(self) -> TurnHandlers:
+        return TurnHandlers(
             chats=self.context.chats,
             models=self.model.models,
             latest=self.context.latest,

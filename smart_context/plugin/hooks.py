@@ -17,7 +17,7 @@ from smart_context.plugin.briefing.briefing import Briefings
 from smart_context.plugin.choices.message_topics import TopicName
 from smart_context.plugin.choices.sidecars import Sidecars
 from smart_context.plugin.choices.state import FilterState
-from smart_context.plugin.choices.undo import Step, Summary, UndoSteps
+from smart_context.plugin.choices.undo import Summary, UndoStep, UndoSteps
 from smart_context.plugin.forecast.costs import TokenLedger
 from smart_context.plugin.notes.context_documents import ContextChanges
 from smart_context.plugin.notes.file_tools import FileTools
@@ -41,7 +41,7 @@ Latest = Callable[[Hashable, Coroutine[Any, Any, None]], object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hooks:
+class TurnHandlers:
     """Handles the host's events; the attributes are the plugin's parts."""
 
     chats: Chats
@@ -207,7 +207,7 @@ class Hooks:
             return
         now = await self.sidecars.of(chat_id)
         summary = Summary(message_id=message_id, words=payload["words"])
-        self.undo.push(chat_id, Step(before=now, after=now.state, summary=summary))
+        self.undo.push(chat_id, UndoStep(before=now, after=now.state, summary=summary))
 
     async def chat_compacting(self, payload: Compacting) -> None:
         """With topics picked, sum up only their messages, since no others would be sent."""

@@ -48,7 +48,7 @@ _USUAL_SHARE = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cache:
+class ProviderCache:
     """The provider's prompt cache for a model."""
 
     model: str
@@ -78,12 +78,12 @@ class ModelInUse:
         """The currency of all prices."""
         return self.context.prices.currency
 
-    def cache(self, model: str = "") -> Cache:
+    def cache(self, model: str = "") -> ProviderCache:
         """The provider's cache for a model, by default the chat model."""
         name = model or self.name()
         price = self.price(name)
         share = min(price.cached / price.input, 1.0) if price and price.input else _USUAL_SHARE
-        return Cache(model=name, ttl_s=self.context.cache_ttl_s, share=share)
+        return ProviderCache(model=name, ttl_s=self.context.cache_ttl_s, share=share)
 
     async def ask_its_server(self) -> None:
         """Ask the model's server for its window, unless it has been asked already."""

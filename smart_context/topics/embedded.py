@@ -48,7 +48,14 @@ from smart_context.topics.naming.acceptance import is_courtesy, with_short_answe
 from smart_context.topics.naming.naming import NAMELESS, Talk, labels_of
 from smart_context.topics.standing.personal import standing_facts
 from smart_context.topics.standing.standing import standing_instructions
-from smart_context.topics.values import MOST_READ, MOST_TOPICS, Extraction, Held, Previous, Topic
+from smart_context.topics.values import (
+    MOST_READ,
+    MOST_TOPICS,
+    Extraction,
+    FixedTopics,
+    Previous,
+    Topic,
+)
 
 _SMALLEST_SHARE, _SMALLEST = 0.03, 3
 _READ_FOR_LANGUAGE, _MOST_READ = 300, 200
@@ -275,7 +282,7 @@ def _topics(
 
 
 def _held(
-    topics: Sequence[Topic], spoken: Sequence[Message], said: SubjectMessages, held: Held
+    topics: Sequence[Topic], spoken: Sequence[Message], said: SubjectMessages, held: FixedTopics
 ) -> tuple[Topic, ...]:
     """The topics with each held message in the nearest of the topics that it is held in."""
     place_of = {message.id: place for place, message in enumerate(spoken)}

@@ -15,7 +15,7 @@ from smart_context.base.text.words import content_words
 from smart_context.chat.messages import Message, MessageId
 from smart_context.llm.models import Matrix
 from smart_context.topics.clusters.grouping import SubjectMessages, most_of_one
-from smart_context.topics.clusters.growth import NO_GROUP, Units, grown
+from smart_context.topics.clusters.growth import NO_GROUP, QuestionUnits, grown
 from smart_context.topics.clusters.units import (
     Labels,
     at_unit_length,
@@ -105,7 +105,7 @@ def grown_groups(
     _join_held(own, spoken, previous, directions[unit_of])
     stays = _stays(own, previous, spoken)
     before = _of_units(own, unit_of, len(topics))
-    units = Units(
+    units = QuestionUnits(
         rows=directions,
         bonus=said.bonus(directions, unit_of),
         sizes=np.bincount(unit_of),
@@ -197,7 +197,7 @@ def _waiting(
 
 
 def _with_lone_units(
-    right: Labels, now: Labels, unit_of: Labels, units: Units, stays: NDArray[np.bool_]
+    right: Labels, now: Labels, unit_of: Labels, units: QuestionUnits, stays: NDArray[np.bool_]
 ) -> Labels:
     """The new groups, in which some lone units follow the groups of the grown chat.
 
@@ -229,7 +229,12 @@ def _free_from(count: int, new_from: int) -> int:
 
 
 def _mended(
-    units: Units, before: Labels, now: Labels, right: Labels, unit_of: Labels, free_from: int
+    units: QuestionUnits,
+    before: Labels,
+    now: Labels,
+    right: Labels,
+    unit_of: Labels,
+    free_from: int,
 ) -> Labels:
     """The groups of the grown chat, replaced by the new ones where these are better.
 
@@ -269,7 +274,7 @@ def _takes_apart(before: Labels, after: Labels) -> bool:
     )
 
 
-def _worth(units: Units, members: Labels, groups: Labels) -> float:
+def _worth(units: QuestionUnits, members: Labels, groups: Labels) -> float:
     """The sum, over pairs of units in one group, of their similarity less the least of a group.
 
     Neighbours in one group add their bonus.

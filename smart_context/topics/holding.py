@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from smart_context.chat.messages import MessageId
 from smart_context.llm.models import Matrix
 from smart_context.topics.clusters.units import at_unit_length
-from smart_context.topics.values import Held, Labels, Topic
+from smart_context.topics.values import FixedTopics, Labels, Topic
 
 Nearest = Callable[[MessageId, Labels], str]
 """Gives the label of the topic that a message is nearest to, among these."""
@@ -35,7 +35,10 @@ def nearest_label(row: Matrix, labels: Sequence[str], centres: Mapping[str, Matr
 
 
 def with_held(
-    topics: Sequence[Topic], held: Held, order: Sequence[MessageId], nearest: Nearest | None = None
+    topics: Sequence[Topic],
+    held: FixedTopics,
+    order: Sequence[MessageId],
+    nearest: Nearest | None = None,
 ) -> tuple[Topic, ...]:
     """The topics with each held message where it belongs; missing topics are added.
 

@@ -48,7 +48,7 @@ Labels = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class FixedTopics:
     """Fixed assignments of messages to topics, by the topics' current labels."""
 
     # messages that were written while topics were picked: each stays in one of these
@@ -70,7 +70,7 @@ class Held:
         """The labels of all topics that hold messages."""
         return frozenset(label for labels in self.within.values() for label in labels)
 
-    def with_picked(self, topics: Iterable[Topic], labels: AbstractSet[str]) -> "Held":
+    def with_picked(self, topics: Iterable[Topic], labels: AbstractSet[str]) -> "FixedTopics":
         """The same while topics are picked: their messages stay in them, too."""
         picked = {
             message_id: (topic.label,)
@@ -95,7 +95,9 @@ class Previous:
     fixed_labels: frozenset[str] = frozenset()
     # the labels of topics that the user has deleted; their messages stay away
     deleted_labels: frozenset[str] = frozenset()
-    held: Held = field(default_factory=Held)  # the messages that belong where a person put them
+    held: FixedTopics = field(
+        default_factory=FixedTopics
+    )  # the messages that belong where a person put them
     # the ids of topics that lose no message, though their name may change: pinned from, or sent
     kept_ids: frozenset[str] = frozenset()
     is_titled: bool = False  # the chat has a title, so none has to be found

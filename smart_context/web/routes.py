@@ -18,7 +18,7 @@ from smart_context.base.errors import SmartContextError, StorageAway, StoreFaile
 from smart_context.chat.files.attached_file import AttachedFile
 from smart_context.host.commands.registry import Caller, CommandRegistry
 from smart_context.host.host import Host
-from smart_context.host.reading import Reading
+from smart_context.host.reading import ReadAccess
 from smart_context.web.gate.door import OPEN_PATH, READY_PATH
 from smart_context.web.gate.gate import admitted
 from smart_context.web.gate.refusals import error_response
@@ -168,7 +168,7 @@ PutFile = Callable[[str, bytes], Awaitable[AttachedFile]]
 """Stores a file."""
 
 
-def file_routes(put: PutFile, reading: Reading) -> list[BaseRoute]:
+def file_routes(put: PutFile, reading: ReadAccess) -> list[BaseRoute]:
     """The routes for attached files."""
 
     async def upload(request: Request) -> Response:

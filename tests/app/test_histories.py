@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from smart_context.app.composition import Digests, Histories
+from smart_context.app.composition import WindowedHistoryBuilder, WindowedSummarizer
 from smart_context.base.config import read_config
 from smart_context.chat.messages import Message, MessageId
 from smart_context.host.request.window import ATTACHED_SHARE
@@ -40,20 +40,20 @@ def carrier(*keys):
 @pytest.mark.parametrize("keys", [["long"], ["中"], ["short", "long", "中"]])
 async def test_attached_texts_fill_half_of_a_request(config, keys):
     settings = config()
-    (built,) = await Histories(Stored(), lambda: settings)([carrier(*keys)])
+    (built,) = await WindowedHistoryBuilder(Stored(), lambda: settings)([carrier(*keys)])
     most = 4_000 * 0.9 * ATTACHED_SHARE
     assert most * 0.8 < estimate(built.text) < most + 100 * len(keys)
 
 
 async def test_without_a_window_all_of_a_text_goes(config):
     settings = config(window="")
-    (built,) = await Histories(Stored(), lambda: settings)([carrier("long")])
+    (built,) = await WindowedHistoryBuilder(Stored(), lambda: settings)([carrier("long")])
     assert built.text.count("word ") == 20_000
 
 
 async def test_texts_that_are_not_stored_are_read_first(config):
     settings = config()
-    build = Histories(Stored(), lambda: settings)
+    build = WindowedHistoryBuilder(Stored(), lambda: settings)
     (built,) = await build([carrier("new", "short")], unstored={"new": "Not stored."})
     assert "Not stored." in built.text
     assert "Hello." in built.text
@@ -63,7 +63,7 @@ async def test_a_small_fast_model_is_shown_small_parts(config):
     settings = config(fast='fast = { model = "tiny", context_window = 1000 }')
     model = ScriptedChatModel(lambda _: "Notes. " * 200, name="tiny")
     messages = [Message(id=MessageId("m"), role="user", content="word " * 50)] * 300
-    written = await Digests(lambda: settings)(messages, "", model)
+    written = await WindowedSummarizer(lambda: settings)(messages, "", model)
     assert len(model.asked) > 2
     for asked in model.asked:
         assert sum(estimate(message["content"]) for message in asked.messages) < 900

@@ -126,6 +126,7 @@ OTHER = {
     "task": "",
     "text": "Changed",
     "threshold": 0.5,
+    "time_zone": "",
     "title": "Changed",
     "topic_id": "t1",
     "topics": [],

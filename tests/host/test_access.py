@@ -20,12 +20,12 @@ from smart_context.host.access import (
     EVERYBODY,
     FilesNamed,
     NamesOwned,
-    Owned,
+    OwnedName,
     OwnerOnly,
     PersonalAccess,
 )
 from smart_context.host.commands.registry import Caller, CommandRegistry
-from smart_context.host.reading import Reading
+from smart_context.host.reading import ReadAccess
 from smart_context.storage.guarded.storage import guarded
 from tests.host.conftest import Page
 from tests.storage.memory import memory_storage
@@ -33,7 +33,7 @@ from tests.storage.memory import memory_storage
 pytestmark = pytest.mark.anyio
 
 STRANGER = PersonId("stranger")
-CHAT = Owned("chat", "c")
+CHAT = OwnedName("chat", "c")
 FILE = {"storage_key": "f1"}
 
 
@@ -57,7 +57,7 @@ async def show(
     chat_ids: list[str] | None = None,
     files: Annotated[list[dict[str, Any]], FilesNamed] | None = None,
     data: Annotated[dict[str, Any], FilesNamed] | None = None,
-    key: Annotated[str, NamesOwned(lambda key: [Owned("context", key)])] = "",
+    key: Annotated[str, NamesOwned(lambda key: [OwnedName("context", key)])] = "",
 ) -> dict[str, Any]:
     """Show that it ran."""
     return {"ran": True}
@@ -78,12 +78,12 @@ async def named_by(access=None, client=None, **params):
         pytest.param({}, [], id="nothing"),
         pytest.param({"chat_id": "c"}, [CHAT], id="a chat"),
         pytest.param({"chat_id": None}, [], id="no chat"),
-        pytest.param({"chat_ids": ["c", "d"]}, [CHAT, Owned("chat", "d")], id="chats"),
-        pytest.param({"files": [FILE, {"name": "x"}]}, [Owned("file", "f1")], id="files"),
-        pytest.param({"key": "k"}, [Owned("context", "k")], id="a context"),
+        pytest.param({"chat_ids": ["c", "d"]}, [CHAT, OwnedName("chat", "d")], id="chats"),
+        pytest.param({"files": [FILE, {"name": "x"}]}, [OwnedName("file", "f1")], id="files"),
+        pytest.param({"key": "k"}, [OwnedName("context", "k")], id="a context"),
         pytest.param(
             {"data": {"branches": [{"messages": [{"files": [FILE]}]}], "messages": 7}},
-            [Owned("file", "f1")],
+            [OwnedName("file", "f1")],
             id="a file of a version in a document",
         ),
     ],
@@ -102,8 +102,8 @@ async def test_the_chat_that_a_client_has_open_is_asked_for_too():
     ("refused", "params", "words"),
     [
         (CHAT, {"chat_ids": ["d", "c"]}, "There is no chat 'c'"),
-        (Owned("context", "k"), {"key": "k"}, "There is no context 'k'"),
-        (Owned("file", "f1"), {"files": [FILE]}, "an unknown key"),
+        (OwnedName("context", "k"), {"key": "k"}, "There is no context 'k'"),
+        (OwnedName("file", "f1"), {"files": [FILE]}, "an unknown key"),
     ],
 )
 async def test_a_command_does_not_run_with_what_is_anothers(refused, params, words):
@@ -146,17 +146,17 @@ async def test_of_several_people_those_hear_of_a_chat_who_may_use_it():
     def heard(audience):
         return access.hearing(audience, connected)
 
-    assert not heard(Owned("chat", "own")), "whose it is was not read yet"
+    assert not heard(OwnedName("chat", "own")), "whose it is was not read yet"
     for chat in ("own", "shared"):
         await later.owners.of_chat(chat)
-    assert heard(Owned("chat", "own")) == {"ann"}
-    assert heard(Owned("chat", "shared")) == heard(EVERYBODY) == {"ann", STRANGER}
+    assert heard(OwnedName("chat", "own")) == {"ann"}
+    assert heard(OwnedName("chat", "shared")) == heard(EVERYBODY) == {"ann", STRANGER}
     assert heard(STRANGER) == {STRANGER}
     assert not heard(PersonId("away"))
     with asking(ann):
-        assert heard(Owned("context", "k")) == {"ann"}
+        assert heard(OwnedName("context", "k")) == {"ann"}
         later.contexts.share("k", shared=True)
-        assert heard(Owned("context", "k")) == {"ann", STRANGER}
+        assert heard(OwnedName("context", "k")) == {"ann", STRANGER}
 
 
 async def test_an_event_goes_to_those_who_may_see_its_chat_or_says_to_whom(bench):
@@ -185,7 +185,7 @@ async def test_what_is_anothers_reads_as_what_does_not_exist():
     storage = memory_storage()
     await storage.chats.save("c", {"messages": [{"id": "a", "role": "user", "content": "x"}]})
     file = await storage.blobs.put("a.txt", b"words")
-    reading = Reading(storage, OwnerOnly())
+    reading = ReadAccess(storage, OwnerOnly())
     own, other = Caller(OWNER), Caller(STRANGER)
 
     assert (await reading.document(own, "c"))["messages"]
@@ -200,7 +200,7 @@ async def test_what_is_anothers_reads_as_what_does_not_exist():
 
 async def test_a_page_reads_the_messages_once_and_the_document_only_for_its_versions():
     storage = memory_storage()
-    reading = Reading(storage, OwnerOnly())
+    reading = ReadAccess(storage, OwnerOnly())
     message = {"id": "a", "role": "user", "content": "x"}
     other = {"id": "b1", "created_at": "", "messages": [{**message, "id": "b"}]}
     for chat, more in (("plain", {"title": "T"}), ("forked", {"branches": [other]})):

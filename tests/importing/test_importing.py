@@ -15,7 +15,7 @@ from smart_context.chat.exported import exported, file_name
 from smart_context.chat.listed.rows import MOST_LISTED
 from smart_context.chat.messages import ChatId
 from smart_context.importing.programs import FORMATS
-from smart_context.importing.taking_in import Importer, Wishes
+from smart_context.importing.taking_in import Importer, ImportOptions
 from smart_context.storage.files.storage import file_storage
 from tests.importing.mutations import mutations
 from tests.importing.samples import CHATGPT, MAPPING, SAMPLES, listed, llm_log, opencode_log
@@ -49,7 +49,7 @@ def put(folder, client):
 
 
 async def taken(storage, *paths, **wishes):
-    return (await Importer(storage, Wishes(**wishes)).run(paths)).row()
+    return (await Importer(storage, ImportOptions(**wishes)).run(paths)).row()
 
 
 async def only_chat(storage):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from smart_context.llm.thoughts import MARKS, Thinking, joined, split_thoughts
+from smart_context.llm.thoughts import MARKS, ThoughtSplitter, joined, split_thoughts
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_thoughts_are_told_from_the_answer(text, thoughts, said):
     )
 )
 def test_an_answer_is_split_the_same_however_it_is_cut(pieces):
-    thinking = Thinking()
+    thinking = ThoughtSplitter()
     told = joined([*map(thinking.split, pieces), thinking.rest()])
     assert (told.thoughts.strip(), told.said) == split_thoughts("".join(pieces))
 
@@ -121,7 +121,7 @@ def test_marks_may_be_cut_at_any_place(marks, data):
     answer = f"{marks.opens[0]}Two and two.{closes}\nFour, in ```py\n{closes}\n```"
     cuts = sorted(data.draw(st.sets(st.integers(0, len(answer)))))
     pieces = [answer[a:b] for a, b in pairwise([0, *cuts, len(answer)])]
-    thinking = Thinking()
+    thinking = ThoughtSplitter()
     told = joined([*map(thinking.split, pieces), thinking.rest()])
     assert told == ("Two and two.", f"Four, in ```py\n{closes}\n```", False)
 
@@ -131,7 +131,7 @@ def test_each_kind_of_marks_is_known_wherever_it_is_cut(marks):
     for closes in marks.closes:
         answer = f"{marks.opens[0]}Two and two.{closes}\nFour."
         assert split_thoughts(answer) == ("Two and two.", "Four.")
-        thinking = Thinking()
+        thinking = ThoughtSplitter()
         told = joined([*map(thinking.split, answer), thinking.rest()])
         assert told == ("Two and two.", "Four.", False)
 
@@ -140,14 +140,14 @@ def test_each_kind_of_marks_is_known_wherever_it_is_cut(marks):
     "marks", [m for m in MARKS if m.close_alone], ids=lambda marks: marks.closes[0]
 )
 def test_an_end_without_a_beginning_takes_back_all_before_it(marks):
-    thinking = Thinking()
+    thinking = ThoughtSplitter()
     assert thinking.split("Two and") == ("", "Two and", False)
     told = joined([thinking.split(f" two.\n{marks.closes[0]}\n\nFour."), thinking.rest()])
     assert (told.thoughts.strip(), told.said, told.takes_back) == ("two.", "Four.", True)
 
 
 def test_space_without_end_is_passed_on_and_not_looked_through_again_and_again():
-    thinking = Thinking()
+    thinking = ThoughtSplitter()
     said = [thinking.split(" ").said for _ in range(5_000)]
     assert len("".join(said)) == 5_000
     assert said[-1] == " "

@@ -8,7 +8,7 @@ from smart_context.base.errors import StoreFailed
 from smart_context.base.values import OWNER
 from smart_context.chat.documents.document import OWNED_BY, Ownership, ownership_of
 from smart_context.storage.files.documents import FileVaultDocuments
-from smart_context.storage.guarded.owners import Owners
+from smart_context.storage.guarded.owners import OwnershipIndex
 from tests.storage.memory import memory_storage
 
 pytestmark = pytest.mark.anyio
@@ -34,7 +34,7 @@ async def test_a_chat_that_is_just_being_made_is_not_taken_for_the_owners():
     alices = Ownership("alice")
     storage = memory_storage()
     made = MadeMeanwhile(storage.chats, {"title": "Plans", OWNED_BY: alices.value()})
-    assert await Owners(replace(storage, chats=made)).of_chat("c") == alices
+    assert await OwnershipIndex(replace(storage, chats=made)).of_chat("c") == alices
 
 
 @pytest.mark.parametrize(
@@ -60,11 +60,11 @@ class Unlisted:
 async def test_a_file_is_not_the_owners_while_nobody_can_tell_whose_it_is():
     storage = memory_storage()
     key = (await storage.blobs.put("a.txt", b"words")).storage_key
-    await Owners(storage).person_has("alice", key)
+    await OwnershipIndex(storage).person_has("alice", key)
     broken = replace(storage, vault_documents=Unlisted(storage.vault_documents))
     with pytest.raises(StoreFailed):
-        await Owners(broken).has_file(OWNER, key)
-    assert not await Owners(storage).has_file(OWNER, key)
+        await OwnershipIndex(broken).has_file(OWNER, key)
+    assert not await OwnershipIndex(storage).has_file(OWNER, key)
 
 
 def test_a_folder_that_can_not_be_listed_is_not_an_empty_one(tmp_path):

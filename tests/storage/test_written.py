@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from smart_context.app.composition import Histories
+from smart_context.app.composition import WindowedHistoryBuilder
 from smart_context.base.values import OWNER
 from smart_context.contexts import SmartContexts
 from smart_context.gateway.identity.record import IssuedRecord
@@ -61,7 +61,7 @@ def served(memory, tmp_path):
                 chat_is_embedded=False,
             ),
             trust=trust,
-            build_history=Histories(storage.blobs, lambda: host.config),
+            build_history=WindowedHistoryBuilder(storage.blobs, lambda: host.config),
             options=HostOptions(repairs=repairs),
         )
         await host.start()

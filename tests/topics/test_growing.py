@@ -14,7 +14,7 @@ from smart_context.cli.server.serve import DEMO_VAULT
 from smart_context.llm.offline.every_language import EveryLanguageEmbedder
 from smart_context.topics.clusters.grouping import SubjectMessages, subjects_of
 from smart_context.topics.embedded import EmbeddedTopicExtractor
-from smart_context.topics.values import Held, Previous, Topic
+from smart_context.topics.values import FixedTopics, Previous, Topic
 
 pytestmark = pytest.mark.anyio
 
@@ -657,7 +657,7 @@ async def test_what_waits_in_no_topic_follows_nothing_into_the_topic_that_it_was
     held = {MessageId(name): ("It",) for name in ("m6", "m7")}
     topic = Topic(label="It", count=4, id="t1", message_ids=("m0", "m1", "m2", "m3"))
     previous = Previous(
-        topics=(topic,), seen="m5", fixed_labels=frozenset(["It"]), held=Held(said=held)
+        topics=(topic,), seen="m5", fixed_labels=frozenset(["It"]), held=FixedTopics(said=held)
     )
     for seen in ("m5", "m7"):
         found = await extractor.extract(messages, previous=replace(previous, seen=seen))

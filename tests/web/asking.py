@@ -3,7 +3,7 @@
 from smart_context.base.asking import asking
 from smart_context.base.values import OWNER
 from smart_context.web.gate import gate
-from smart_context.web.gate.door import Admitted
+from smart_context.web.gate.door import AdmittedRequest
 
 
 def asked_by(app, person=OWNER):
@@ -11,6 +11,6 @@ def asked_by(app, person=OWNER):
 
     async def asked(scope, receive, send):
         with asking(person):
-            await app({**scope, gate._ADMITTED: Admitted(person=person)}, receive, send)
+            await app({**scope, gate._ADMITTED: AdmittedRequest(person=person)}, receive, send)
 
     return asked

@@ -8,7 +8,7 @@ from typing import Any
 from smart_context.chat.messages import ChatId, messages_of
 from smart_context.host.access import OwnerOnly
 from smart_context.host.commands.registry import CommandRegistry
-from smart_context.host.reading import Reading
+from smart_context.host.reading import ReadAccess
 from smart_context.topics.stored import public_topics
 
 
@@ -76,7 +76,7 @@ class FakeHost:
         )
         self.access = OwnerOnly()
         self.turns = SimpleNamespace(is_answered=lambda _chat_id: False)
-        self.reading = Reading(storage, self.access)
+        self.reading = ReadAccess(storage, self.access)
         self.commands = CommandRegistry(self.access)
         self.status = {"vault": "Test vault", "chat_is_embedded": False, "plugins": []}
         self.commands.register("system.status", self.get_status)

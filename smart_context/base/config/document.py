@@ -150,7 +150,7 @@ _LARGEST = 2**63 - 1
 """The largest integer in TOML; the parser accepts larger ones."""
 
 
-class Faults:
+class FaultCollector:
     """The faults found so far, each with its line."""
 
     def __init__(self, lines: Mapping[KeyPath, int]) -> None:
@@ -181,7 +181,7 @@ class Table:
         faults: Collects the faults.
     """
 
-    def __init__(self, values: Mapping[str, Any], path: KeyPath, faults: Faults) -> None:
+    def __init__(self, values: Mapping[str, Any], path: KeyPath, faults: FaultCollector) -> None:
         self.values = values
         self.path = path
         self.faults = faults
@@ -349,7 +349,7 @@ def settings_in(
         document = TomlDocument(values={}, lines={})
     except TomlUnreadable as error:
         raise ConfigInvalid(path, [error.fault]) from error
-    faults = Faults(document.lines)
+    faults = FaultCollector(document.lines)
     yield Table(document.values, (), faults)
     if listed := faults.listed():
         raise ConfigInvalid(path, listed)

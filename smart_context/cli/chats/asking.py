@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Here:
+class VerbContext:
     """The vault that a verb is about, and the format in which it prints."""
 
     vault: Path | None
@@ -56,7 +56,7 @@ def in_vault(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(command)
     def with_here(*, vault: Path | None, output: str, **others: Any) -> Any:
-        return command(here=Here(vault, output), **others)
+        return command(here=VerbContext(vault, output), **others)
 
     return vault_option(json_format(with_here))
 

@@ -33,7 +33,7 @@ from smart_context.chat.exported import (
 )
 from smart_context.chat.ids import check_chat_id, new_chat_id
 from smart_context.chat.messages import ChatId, messages_of
-from smart_context.cli.chats.asking import Here, chat_made, existing_chat, in_vault
+from smart_context.cli.chats.asking import VerbContext, chat_made, existing_chat, in_vault
 from smart_context.cli.terminal.arguments import vault_option, vault_root
 from smart_context.cli.terminal.output import (
     ProgressBar,
@@ -47,7 +47,7 @@ from smart_context.cli.terminal.output import (
 from smart_context.importing.found import NotReadable
 from smart_context.importing.own_export import own_chat
 from smart_context.importing.programs import FORMATS
-from smart_context.importing.taking_in import Importer, Wishes
+from smart_context.importing.taking_in import Importer, ImportOptions
 from smart_context.storage.chosen import choices_of, choose
 from smart_context.storage.ports import Blobs, Chats, Storage
 
@@ -61,7 +61,7 @@ def chats() -> None:
 
 @chats.command("list")
 @in_vault
-def list_(here: Here) -> None:
+def list_(here: VerbContext) -> None:
     """List the chats of a vault, newest first."""
     summaries = asyncio.run(open_storage(here.root).chats.listing.rows(whoever_asks()))
     rows: list[dict[str, Any]] = [
@@ -90,7 +90,7 @@ def list_(here: Here) -> None:
 @click.argument("chat")
 @click.option("--at", "message", help="Print the version with this message; it changes nothing.")
 @in_vault
-def show_(chat: str, message: str | None, here: Here) -> None:
+def show_(chat: str, message: str | None, here: VerbContext) -> None:
     """Print the messages of a chat; with --format json, the whole document.
 
     Where answering again has left other versions, the ids of their first messages are listed.
@@ -106,7 +106,7 @@ def show_(chat: str, message: str | None, here: Here) -> None:
 @click.argument("message")
 @click.option("--topic", "-t", "topics", multiple=True, help="Pick it; repeat for several.")
 @in_vault
-def fork(chat: str, message: str, topics: tuple[str, ...], here: Here) -> None:
+def fork(chat: str, message: str, topics: tuple[str, ...], here: VerbContext) -> None:
     """Go on from a MESSAGE of CHAT in a new chat, which has all up to it."""
     params: dict[str, Any] = {"message_id": message, "topics": list(topics)}
     made = here.ask("memory.fork", chat_id=chat, **params)
@@ -116,7 +116,7 @@ def fork(chat: str, message: str, topics: tuple[str, ...], here: Here) -> None:
 @chats.command()
 @click.argument("query")
 @in_vault
-def search(query: str, here: Here) -> None:
+def search(query: str, here: VerbContext) -> None:
     """Find messages that contain all words of QUERY, in all chats."""
     hits = asyncio.run(open_storage(here.root).chats.listing.search(whoever_asks(), query))
     rows = [
@@ -289,7 +289,7 @@ def import_(
     is_dry: bool,
     folder: str,
     chat_id: str | None,
-    here: Here,
+    here: VerbContext,
 ) -> None:
     """Bring in the chats of FILE...: files, folders or ZIP archives.
 
@@ -302,7 +302,7 @@ def import_(
     if chat_id:
         _import_one(storage, files, _new_id(chat_id))
         return
-    wishes = Wishes(client=client or "", folder=folder, is_dry=is_dry)
+    wishes = ImportOptions(client=client or "", folder=folder, is_dry=is_dry)
     bar = ProgressBar("Importing")
     importer = Importer(
         storage,
@@ -348,13 +348,13 @@ def _import_one(storage: Storage, files: tuple[Path, ...], chat_id: ChatId) -> N
 @vault_option
 def private(chat: str, off: bool, vault: Path | None) -> None:
     """Keep other chats from recalling the messages of CHAT."""
-    Here(vault, "text").ask("chat.set_private", chat_id=chat, private=not off)
+    VerbContext(vault, "text").ask("chat.set_private", chat_id=chat, private=not off)
     say(f"Other chats can {'recall' if off else 'no longer recall'} the chat {chat}.")
 
 
 @chats.command()
 @in_vault
-def trash(here: Here) -> None:
+def trash(here: VerbContext) -> None:
     """List the deleted chats, newest first: at most 200."""
     found, total = asyncio.run(open_storage(here.root).chats.trash.listed(whoever_asks()))
     rows = [

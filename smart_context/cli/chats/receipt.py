@@ -10,7 +10,7 @@ import click
 from smart_context.base.text.names import one_line, shown
 from smart_context.base.text.scores import amount_in_words, counted, cut_in_words
 from smart_context.base.values import OWNER
-from smart_context.cli.chats.asking import Here, body_as_text, existing_chat, in_vault
+from smart_context.cli.chats.asking import VerbContext, body_as_text, existing_chat, in_vault
 from smart_context.cli.terminal.arguments import vault_argument
 from smart_context.cli.terminal.output import json_format, say, table
 
@@ -52,7 +52,7 @@ def receipt(
     diff: str | None,
     changes: tuple[str, ...],
     show_prompt: bool,
-    here: Here,
+    here: VerbContext,
 ) -> None:
     """Show what a turn of CHAT sent to the model, and why.
 
@@ -246,7 +246,7 @@ def compare(  # noqa: PLR0913, PLR0917 - click gives each option
     role: str | None,
     model: str | None,
     side: str | None,
-    here: Here,
+    here: VerbContext,
 ) -> None:
     """Ask the model twice: under the choices of CHAT, and under others; by default, with all.
 
@@ -320,7 +320,7 @@ def costs(vault: Path | None, by: str, output: str) -> None:
 
     Money needs prices: [llm.prices] in your config.toml or the vault's file.
     """
-    here = Here(vault, output)
+    here = VerbContext(vault, output)
     found = here.ask("smart_context.costs", by=by)
     here.show(found, lambda sums: _costs_as_text(sums, by))
 

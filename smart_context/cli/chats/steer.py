@@ -9,7 +9,7 @@ from typing_extensions import override
 from smart_context.base.errors import CommandFailed, InvalidParams, StoreFailed
 from smart_context.base.text.names import lines_shown, one_line, shown
 from smart_context.base.text.scores import counted
-from smart_context.cli.chats.asking import Here, body_as_text, chat_made, in_vault
+from smart_context.cli.chats.asking import VerbContext, body_as_text, chat_made, in_vault
 from smart_context.cli.terminal.output import table
 
 
@@ -44,7 +44,7 @@ def show(  # noqa: PLR0913, PLR0917 - click gives each option
     since: str | None,
     until: str | None,
     limit: int | None,
-    here: Here,
+    here: VerbContext,
 ) -> None:
     """Show the topics of CHAT with the number of messages about each, or those of all chats.
 
@@ -81,7 +81,7 @@ def assign(
     about: str | None,
     not_about: str | None,
     is_none: bool,
-    here: Here,
+    here: VerbContext,
 ) -> None:
     """Say what MESSAGES of CHAT are about, or not about; it is kept for good.
 
@@ -114,7 +114,7 @@ def filter_(
     role: str | None,
     message: str,
     show_prompt: bool,
-    here: Here,
+    here: VerbContext,
 ) -> None:
     """Show what CHAT would send to the model, and why, without sending or changing anything.
 
@@ -151,7 +151,7 @@ def role(
     name: str | None,
     targets: tuple[str, ...],
     takes_away: bool,
-    here: Here,
+    here: VerbContext,
 ) -> None:
     """List the roles that CHAT can have, or give it the one called NAME.
 
@@ -262,7 +262,7 @@ def compact(
     file: Path | None,
     instructions: str,
     applies: bool,
-    here: Here,
+    here: VerbContext,
 ) -> None:
     """Show what a summary of topics of CHAT would replace; with --apply, put it in their place.
 
@@ -287,7 +287,7 @@ def split(
     topics: tuple[str, ...],
     title: str,
     move: bool,
-    here: Here,
+    here: VerbContext,
 ) -> None:
     """Copy the messages of topics of CHAT into a new chat."""
     params: dict[str, Any] = {"topics": list(topics), "title": title, "move": move}
@@ -349,7 +349,7 @@ def recall(  # noqa: PLR0913, PLR0917 - click gives each option
     max_tokens: int | None,
     is_listed: bool,
     forget: str | None,
-    here: Here,
+    here: VerbContext,
 ) -> None:
     """Send with each message of CHAT what was said in other chats.
 

@@ -43,7 +43,7 @@ _NOTE_OPTIONS = (
 _ONE_NOTE = "Name one note: NOTE, file=NAME or path=FOLDER/NOTE.md."
 
 
-class Named(NamedTuple):
+class NamedNote(NamedTuple):
     """A note as named by the user: NOTE or `file=`, resolved like a link, or `path=`."""
 
     note: str | None = None
@@ -84,7 +84,7 @@ def note_filter(command: Callable[..., Any]) -> Callable[..., Any]:
 def _bundled(command: Callable[..., Any], options: Sequence[Any]) -> Callable[..., Any]:
     @wraps(command)
     def with_note(**given: Any) -> Any:
-        named = Named(**{name: given.pop(name) for name in Named._fields if name in given})
+        named = NamedNote(**{name: given.pop(name) for name in NamedNote._fields if name in given})
         return command(named=named, **given)
 
     return with_options(options)(with_note)
@@ -182,7 +182,7 @@ def _listing_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.command(cls=WordCommand, argument_options=_NOTE)
 @note_options
 @_listing_options
-def links(named: Named, listing: LinkListing) -> None:
+def links(named: NamedNote, listing: LinkListing) -> None:
     """List what a note links to, and the file that each link leads to.
 
     An unresolved link has no path; for an ambiguous one, the other files are listed.
@@ -199,7 +199,7 @@ def links(named: Named, listing: LinkListing) -> None:
 @note_options
 @_counts
 @_listing_options
-def backlinks(named: Named, listing: LinkListing, counts: bool) -> None:
+def backlinks(named: NamedNote, listing: LinkListing, counts: bool) -> None:
     """List the notes that link to a note."""
     with listing.index() as index:
         target = named.path_in(index)
@@ -258,7 +258,7 @@ def deadends(listing: LinkListing) -> None:
 @click.command(cls=WordCommand, argument_options=_NOTE)
 @note_options
 @_listing_options
-def outline(named: Named, listing: LinkListing) -> None:
+def outline(named: NamedNote, listing: LinkListing) -> None:
     """List the headings of a note."""
     with listing.index() as index:
         read = index.read(named.path_in(index))
@@ -277,7 +277,7 @@ def outline(named: Named, listing: LinkListing) -> None:
 @_counts
 @click.option("--sort", type=click.Choice(["name", "count"]), default="name", show_default=True)
 @_listing_options
-def tags(named: Named, listing: LinkListing, counts: bool, sort: str) -> None:
+def tags(named: NamedNote, listing: LinkListing, counts: bool, sort: str) -> None:
     """List the tags, of all notes or of one."""
     from smart_context.vault import survey  # noqa: PLC0415  as above
 

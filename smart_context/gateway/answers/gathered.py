@@ -94,7 +94,7 @@ class Choice:
         return self.calls.setdefault(number, ArrivingCall())
 
 
-class Gathered:
+class GatheredAnswer:
     """An answer, as far as it has arrived.
 
     Attributes:
@@ -239,7 +239,7 @@ class StreamGatherer:
     """Gathers an answer that is streamed in events."""
 
     def __init__(self) -> None:
-        self.answer = Gathered()
+        self.answer = GatheredAnswer()
         self._events = EventReader()
 
     def feed(self, chunk: bytes) -> str:
@@ -261,7 +261,7 @@ class BodyGatherer:
     """Gathers an answer that is sent as one body."""
 
     def __init__(self) -> None:
-        self.answer = Gathered()
+        self.answer = GatheredAnswer()
         self._body = bytearray()
 
     def feed(self, chunk: bytes) -> str:

@@ -35,7 +35,7 @@ from smart_context.gateway.turns.finding import ChatFinder, ChatOfRequest
 from smart_context.gateway.turns.incoming import Incoming, held_things
 from smart_context.gateway.turns.reading import RecentLists, read_incoming, with_model
 from smart_context.gateway.turns.saving import PendingSaves
-from smart_context.host.access import Owned, unknown
+from smart_context.host.access import OwnedName, unknown
 from smart_context.host.commands.registry import Caller
 from smart_context.host.host import Host
 from smart_context.llm.echoes import RepeatedKeys
@@ -48,7 +48,7 @@ _IN_THREAD_BYTES = 64 << 10
 _NOT_FOUND, _NOT_ALLOWED, _TOO_LARGE = 404, 405, 413
 
 
-class Admission(Protocol):
+class ClientIdentity(Protocol):
     """The identity that the gate gave to a request."""
 
     @property
@@ -60,7 +60,7 @@ class Admission(Protocol):
         """The name of the key."""
 
 
-AdmissionOf = Callable[[Scope], Admission]
+AdmissionOf = Callable[[Scope], ClientIdentity]
 
 
 class Gateway:
@@ -148,7 +148,7 @@ class Gateway:
         kind: ApiKind,
         raw: bytes,
         headers: Mapping[str, str],
-        let_in: Admission,
+        let_in: ClientIdentity,
         receive: Receive,
         send: Send,
     ) -> None:
@@ -201,7 +201,7 @@ class Gateway:
         await self._chats.pending_saves.settled(incoming.key)
         found = await self._chats.finder.chat_of(incoming)
         if found is not None and not await self._host.reading.may_continue(caller, found.id):
-            raise GatewayError(_NOT_FOUND, str(unknown(Owned("chat", found.name or found.id))))
+            raise GatewayError(_NOT_FOUND, str(unknown(OwnedName("chat", found.name or found.id))))
         if found is not None and not found.is_aside:
             await self._chats.finder.note_turn(incoming, found)
         return found
@@ -229,7 +229,7 @@ class Gateway:
         scope: Scope,
         path: str,
         headers: Mapping[str, str],
-        let_in: Admission,
+        let_in: ClientIdentity,
         receive: Receive,
         send: Send,
     ) -> None:

@@ -14,7 +14,7 @@ from smart_context.base.errors import ChatBusy, ChatIdInvalid, ModelFailed, Smar
 from smart_context.base.text.names import storable
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, Message
-from smart_context.gateway.answers.gathered import Gathered
+from smart_context.gateway.answers.gathered import GatheredAnswer
 from smart_context.gateway.edge.errors import GatewayError, refused_by_plugin
 from smart_context.gateway.edge.models import EMBEDDED
 from smart_context.gateway.edge.receiving import DisconnectWatch, NobodyWaiting
@@ -199,7 +199,7 @@ class OwnAnswers:
         self, exchange: Exchange, incoming: Incoming, watch: DisconnectWatch, send: Send
     ) -> None:
         """Answer with the embedded responder, as a turn of the request's chat."""
-        gathered = Gathered()
+        gathered = GatheredAnswer()
         is_stopped, error = False, ""
         own = OwnAnswer(kind=incoming.kind, model=EMBEDDED, created=int(time.time()))
         gathered.response, gathered.model = own.id, EMBEDDED
@@ -225,7 +225,7 @@ class OwnAnswers:
             await finished(exchange.finish(outcome))
 
     async def _pieces(
-        self, prompt: list[PromptMessage], gathered: Gathered, exchange: Exchange
+        self, prompt: list[PromptMessage], gathered: GatheredAnswer, exchange: Exchange
     ) -> AsyncIterator[str]:
         turn = exchange.turn
         if turn is not None and turn.response is not None:

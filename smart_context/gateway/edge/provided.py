@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from starlette.types import Send
 
 from smart_context.base.config import EndpointSettings
-from smart_context.gateway.answers.gathered import Gathered
+from smart_context.gateway.answers.gathered import GatheredAnswer
 from smart_context.gateway.edge.errors import GatewayError, refused_by_plugin, with_hint
 from smart_context.gateway.edge.own_answers import give_text
 from smart_context.gateway.edge.paths import PATHS
@@ -40,7 +40,7 @@ _NO_RESPONSES = (
 class _Ending:
     """The end of the answer, as far as it is known."""
 
-    gathered: Gathered
+    gathered: GatheredAnswer
     error: str = ""
     status: int = 0
     is_stopped: bool = False
@@ -74,7 +74,7 @@ async def provide(
     send: Send,
 ) -> None:
     """Pass a request on and its answer back; the chat keeps the answer."""
-    ending = _Ending(Gathered())
+    ending = _Ending(GatheredAnswer())
     try:
         sent = await exchange.begin()
         if exchange.turn is not None and exchange.turn.response is not None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from starlette.types import Send
 
-from smart_context.gateway.answers.gathered import BodyGatherer, Gathered, StreamGatherer
+from smart_context.gateway.answers.gathered import BodyGatherer, GatheredAnswer, StreamGatherer
 from smart_context.gateway.answers.unpacked import decoder
 from smart_context.gateway.edge.coalesced import coalesced
 from smart_context.gateway.edge.errors import GatewayError
@@ -34,7 +34,7 @@ class Relay:
         self._gatherer = StreamGatherer() if self.answer.is_stream else BodyGatherer()
 
     @property
-    def gathered(self) -> Gathered:
+    def gathered(self) -> GatheredAnswer:
         """The answer, as far as it has arrived."""
         return self._gatherer.answer
 

@@ -7,8 +7,8 @@ from typing import Any
 from smart_context.base.values import JsonObject
 from smart_context.chat.documents.branches import branches_of, set_branches
 from smart_context.chat.messages import CUT, Message, give_ids, messages_of
-from smart_context.gateway.following.matching import Matching, keys_of, matched, order
-from smart_context.gateway.requests.units import Unit
+from smart_context.gateway.following.matching import ListMatch, keys_of, matched, order
+from smart_context.gateway.requests.units import ListUnit
 
 MAX_BRANCHES = 20
 
@@ -19,8 +19,8 @@ NewId = Callable[[], str]
 
 def follow(
     document: JsonObject,
-    units: Sequence[Unit],
-    plan: tuple[Sequence[Message], Matching],
+    units: Sequence[ListUnit],
+    plan: tuple[Sequence[Message], ListMatch],
     *,
     new_id: NewId,
     now: str,
@@ -81,14 +81,14 @@ def follow(
     return ids
 
 
-def _known(entry: JsonObject, unit: Unit, *, is_rewritten: bool) -> JsonObject:
+def _known(entry: JsonObject, unit: ListUnit, *, is_rewritten: bool) -> JsonObject:
     entry.pop(CUT, None)
     if is_rewritten:
         entry["content"] = _rewritten(entry.get("content"), unit)
     return entry
 
 
-def _rewritten(content: Any, unit: Unit) -> Any:
+def _rewritten(content: Any, unit: ListUnit) -> Any:
     """The client's current content, with the stored thoughts, which clients never send back."""
     if not isinstance(unit.content, str) or not isinstance(content, list):
         return unit.stored("", "")["content"]
@@ -192,7 +192,7 @@ def _take_delivered(branches: list[JsonObject], question: str | None) -> list[Js
     return []
 
 
-def _from_branch(branches: list[JsonObject], unit: Unit, new_id: NewId) -> JsonObject | None:
+def _from_branch(branches: list[JsonObject], unit: ListUnit, new_id: NewId) -> JsonObject | None:
     """The unit's message, taken from a branch; the messages around it stay as branches."""
     for number, branch in enumerate(branches):
         give_ids(branch)

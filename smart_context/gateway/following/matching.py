@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from smart_context.chat.messages import CUT, Message
-from smart_context.gateway.requests.units import Unit, key_of, spoken_text
+from smart_context.gateway.requests.units import ListUnit, key_of, spoken_text
 
 ISSUED = "model"
 """The field that marks an answer that came through the gateway: its model."""
@@ -17,7 +17,7 @@ _SAME_BEGINNING = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Matching:
+class ListMatch:
     """The changes of a chat that a client's list implies."""
 
     places: tuple[int | None, ...]  # the place of each unit's message; `None` for a new one
@@ -33,13 +33,15 @@ def keys_of(messages: Iterable[Message]) -> list[bytes]:
     return [key_of(message) for message in messages]
 
 
-def matched(units: Sequence[Unit], messages: Sequence[Message], keys: Sequence[bytes]) -> Matching:
+def matched(
+    units: Sequence[ListUnit], messages: Sequence[Message], keys: Sequence[bytes]
+) -> ListMatch:
     """Match the units of a request with the messages of its chat."""
     same = _common(units, messages, keys)
     places: list[int | None] = list(range(same))
     rest = _Rest(units, messages, keys, same)
     rest.match()
-    return Matching(
+    return ListMatch(
         places=(*places, *rest.places),
         rewritten=frozenset(rest.rewritten),
         cut=frozenset(rest.cut),
@@ -47,7 +49,7 @@ def matched(units: Sequence[Unit], messages: Sequence[Message], keys: Sequence[b
     )
 
 
-def _common(units: Sequence[Unit], messages: Sequence[Message], keys: Sequence[bytes]) -> int:
+def _common(units: Sequence[ListUnit], messages: Sequence[Message], keys: Sequence[bytes]) -> int:
     """The number of units that are the chat's first messages."""
     count = 0
     for unit, message, key in zip(units, messages, keys, strict=False):
@@ -61,7 +63,7 @@ def _common(units: Sequence[Unit], messages: Sequence[Message], keys: Sequence[b
 class _Rest:
     """Matches the units and messages after the common beginning."""
 
-    units: Sequence[Unit]
+    units: Sequence[ListUnit]
     messages: Sequence[Message]
     keys: Sequence[bytes]
     same: int
@@ -130,7 +132,7 @@ class _Rest:
                     left.remove(asked)
         return [place for place in missing if place in left]
 
-    def _is_alike(self, unit: Unit, place: int) -> bool:
+    def _is_alike(self, unit: ListUnit, place: int) -> bool:
         """True if unit and message have one role, and one text is the beginning of the other."""
         text = spoken_text(self.messages[place])
         is_alike = text.startswith(unit.text) or unit.text.startswith(text)
@@ -213,7 +215,7 @@ def _take(waiting: list[int] | None, after: int) -> int | None:
     return waiting.pop(following if following < len(waiting) else 0)
 
 
-def order(matching: Matching, count: int) -> list[int | tuple[int]]:
+def order(matching: ListMatch, count: int) -> list[int | tuple[int]]:
     """The chat's messages in their new order: places, or `(unit,)` for the message of a unit.
 
     A cut message, which stays although the client no longer sends it, keeps its place: before the

@@ -10,7 +10,7 @@ from typing import Any
 
 from smart_context.base.values import JsonObject
 from smart_context.gateway.asides import RequestFrame
-from smart_context.gateway.requests.units import Unit
+from smart_context.gateway.requests.units import ListUnit
 
 SHORT = 40
 """The minimum length of an answer that identifies a chat; shorter ones could be of any chat."""
@@ -40,7 +40,7 @@ class IssuedAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opening:
+class ChatOpening:
     """The beginning of a chat."""
 
     chat: str
@@ -98,7 +98,7 @@ class _AnswersFound:
         return is_next
 
 
-class Issued:
+class IssuedAnswers:
     """The answers that one key's chats got through the gateway.
 
     Attributes:
@@ -115,12 +115,12 @@ class Issued:
         self._places_in: dict[str, dict[str | int, int]] = defaultdict(dict)
         self._newest_of: dict[str, int] = {}
         self._by_digest: dict[str, list[int]] = defaultdict(list)
-        self._newest: Opening | None = None
+        self._newest: ChatOpening | None = None
         self._seen: set[str] = set()
 
-    def note(self, row: IssuedAnswer | Opening) -> None:
+    def note(self, row: IssuedAnswer | ChatOpening) -> None:
         """Add an answer, or the opening of a chat."""
-        if isinstance(row, Opening):
+        if isinstance(row, ChatOpening):
             self._newest = row
             return
         index = len(self._answers)
@@ -143,7 +143,7 @@ class Issued:
         self._seen.add(chat)
         return is_news
 
-    async def chat_of(self, units: Sequence[Unit], text_of: TextOf) -> str | None:
+    async def chat_of(self, units: Sequence[ListUnit], text_of: TextOf) -> str | None:
         """The chat whose answers are in a request, in order; `None` if there is none.
 
         Args:
@@ -152,7 +152,7 @@ class Issued:
         heard = _answers_with_questions(units)
         return await self._best(heard[-NEWEST:], text_of) or await self._best(heard, text_of)
 
-    async def _best(self, heard: Sequence[tuple[Unit, str]], text_of: TextOf) -> str | None:
+    async def _best(self, heard: Sequence[tuple[ListUnit, str]], text_of: TextOf) -> str | None:
         found: dict[str, _AnswersFound] = defaultdict(_AnswersFound)
         for number, (unit, question) in enumerate(heard):
             if number % _AT_ONCE == 0:
@@ -172,7 +172,7 @@ class Issued:
             return None
         return max(certain, key=lambda chat: self._rank(chat, certain[chat]))
 
-    def retried(self, units: Sequence[Unit], program: str, now: float) -> str | None:
+    def retried(self, units: Sequence[ListUnit], program: str, now: float) -> str | None:
         """The newest chat, if the request repeats its first message; `None` if not.
 
         Only within ten minutes, if the request has no answer after that message, and while no
@@ -186,7 +186,7 @@ class Issued:
         is_same = (newest.first, newest.program) == (digest(asked.text), program)
         return newest.chat if is_same else None
 
-    async def _matching(self, unit: Unit, text_of: TextOf) -> tuple[dict[str, list[int]], bool]:
+    async def _matching(self, unit: ListUnit, text_of: TextOf) -> tuple[dict[str, list[int]], bool]:
         """The answers that a unit may be, by chat; `True` if they alone identify the chat."""
         called = {index for call in unit.calls if call for index in self._by_digest.get(call, ())}
         if called or not unit.text:
@@ -219,8 +219,8 @@ class Issued:
         return len(held.ends), is_whole, self._newest_of[chat]
 
 
-def _answers_with_questions(units: Sequence[Unit]) -> list[tuple[Unit, str]]:
-    heard: list[tuple[Unit, str]] = []
+def _answers_with_questions(units: Sequence[ListUnit]) -> list[tuple[ListUnit, str]]:
+    heard: list[tuple[ListUnit, str]] = []
     question = ""
     for unit in units:
         if unit.role == "user":
@@ -230,23 +230,23 @@ def _answers_with_questions(units: Sequence[Unit]) -> list[tuple[Unit, str]]:
     return heard
 
 
-def first_question(units: Sequence[Unit]) -> Unit | None:
+def first_question(units: Sequence[ListUnit]) -> ListUnit | None:
     """The first user message."""
     return next((unit for unit in units if unit.role == "user"), None)
 
 
-def program_of(client: str, units: Sequence[Unit], instructions: object) -> str:
+def program_of(client: str, units: Sequence[ListUnit], instructions: object) -> str:
     """A digest of client and system text, for programs whose chats begin alike."""
     systems = [unit.text for unit in units if unit.role == "system"]
     return digest("\0".join((client, str(instructions or ""), *systems)))
 
 
-def as_row(row: IssuedAnswer | Opening) -> JsonObject:
+def as_row(row: IssuedAnswer | ChatOpening) -> JsonObject:
     """The row to store, without empty values."""
     return {name: value for name, value in asdict(row).items() if value}
 
 
-def read_row(row: JsonObject) -> IssuedAnswer | Opening:
+def read_row(row: JsonObject) -> IssuedAnswer | ChatOpening:
     """A stored row.
 
     Raises:
@@ -254,7 +254,7 @@ def read_row(row: JsonObject) -> IssuedAnswer | Opening:
     """
     if "first" in row:
         first, program = str(row["first"]), str(row.get("program", ""))
-        return Opening(chat=str(row["chat"]), first=first, program=program, at=float(row["at"]))
+        return ChatOpening(chat=str(row["chat"]), first=first, program=program, at=float(row["at"]))
     texts = ("message", "question", "digest", "head", "response")
     return IssuedAnswer(
         chat=str(row["chat"]),

@@ -7,7 +7,13 @@ from contextlib import suppress
 from smart_context.base.errors import StoreFailed
 from smart_context.base.threads import run_uncancelled
 from smart_context.gateway.asides import RequestFrame
-from smart_context.gateway.identity.issued import Issued, IssuedAnswer, Opening, as_row, read_row
+from smart_context.gateway.identity.issued import (
+    ChatOpening,
+    IssuedAnswer,
+    IssuedAnswers,
+    as_row,
+    read_row,
+)
 from smart_context.storage.ports import Logs
 
 KIND = "clients"
@@ -21,7 +27,7 @@ class IssuedRecord:
     """
 
     def __init__(self, logs: Logs, key: str) -> None:
-        self.issued = Issued()
+        self.issued = IssuedAnswers()
         self._log = logs.of_vault(KIND, key)
         self._read = 0
         self._lock = asyncio.Lock()
@@ -50,7 +56,7 @@ class IssuedRecord:
         else:
             self.issued.got(str(row["response"]))
 
-    async def add(self, *rows: IssuedAnswer | Opening) -> None:
+    async def add(self, *rows: IssuedAnswer | ChatOpening) -> None:
         """Add answers, or the opening of a chat.
 
         Raises:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from smart_context.chat.messages import Message
 from smart_context.gateway.requests.body import Body, BodySpan, read_body, read_value
-from smart_context.gateway.requests.units import Unit
+from smart_context.gateway.requests.units import ListUnit
 from smart_context.host.request.speaking_order import SpeakingOrder, in_order
 
 ApiKind = Literal["chat", "responses"]
@@ -28,7 +28,7 @@ class Outgoing:
     list_name: str  # the field of the messages; empty if they are a text among `fields`
 
 
-def kept_units(units: Sequence[Unit], ids: Sequence[str], kept: set[str]) -> list[int]:
+def kept_units(units: Sequence[ListUnit], ids: Sequence[str], kept: set[str]) -> list[int]:
     """The places of the units to send.
 
     These are the chosen ones, and those that are always sent: system messages, unknown ones, the
@@ -51,7 +51,7 @@ def kept_units(units: Sequence[Unit], ids: Sequence[str], kept: set[str]) -> lis
     return sorted(chosen)
 
 
-def _add_other_halves(units: Sequence[Unit], chosen: set[int]) -> None:
+def _add_other_halves(units: Sequence[ListUnit], chosen: set[int]) -> None:
     """Choose each call with its result, and each result with its call."""
     sharing: dict[str, list[int]] = defaultdict(list)
     for index, unit in enumerate(units):
@@ -66,12 +66,12 @@ def _add_other_halves(units: Sequence[Unit], chosen: set[int]) -> None:
             waiting += more
 
 
-def _calls_of(unit: Unit) -> Iterator[str]:
+def _calls_of(unit: ListUnit) -> Iterator[str]:
     """The ids of the calls that a unit makes or answers."""
     return filter(None, (*unit.calls, unit.result_of))
 
 
-def last_question(units: Sequence[Unit]) -> int:
+def last_question(units: Sequence[ListUnit]) -> int:
     """The place of the last user message; of the last unit if there is none."""
     places = (index for index in reversed(range(len(units))) if units[index].role == "user")
     return next(places, max(len(units) - 1, 0))
@@ -80,7 +80,7 @@ def last_question(units: Sequence[Unit]) -> int:
 def outgoing(
     kind: ApiKind,
     body: Body,
-    units: Sequence[Unit],
+    units: Sequence[ListUnit],
     kept: Sequence[int],
     *,
     brought_back: Mapping[int, Sequence[Message]],
@@ -180,7 +180,7 @@ def _values(body: Body, items: Sequence[Item]) -> list[Any]:
 
 def _items(
     kind: ApiKind,
-    units: Sequence[Unit],
+    units: Sequence[ListUnit],
     every: Sequence[Item],
     kept: Sequence[int],
     brought_back: Mapping[int, Sequence[Message]],

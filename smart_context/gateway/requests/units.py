@@ -28,7 +28,7 @@ _LONGEST_NAME = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unit:
+class ListUnit:
     """Items of a client's list that belong together."""
 
     first: int  # the place of the first item in the list
@@ -61,12 +61,12 @@ def unit_of(
     size: int = 1,
     result_of: str = "",
     stays: bool = False,
-) -> Unit:
+) -> ListUnit:
     """A unit with this content."""
     if role == "assistant":
         content = _without_thoughts(content)
     text, calls, others = _said(content)
-    return Unit(
+    return ListUnit(
         first=first,
         size=size,
         role=role,
@@ -94,7 +94,7 @@ def spoken_text(message: Message) -> str:
     return _said(message.content)[0]
 
 
-def chat_units(messages: Sequence[Any], *, first: int = 0) -> Iterator[Unit]:
+def chat_units(messages: Sequence[Any], *, first: int = 0) -> Iterator[ListUnit]:
     """The units of `messages` of a chat completion: each message is one.
 
     Args:
@@ -231,7 +231,7 @@ _CALLS = frozenset({"function_call", "custom_tool_call"})
 _RESULTS = frozenset({"function_call_output", "custom_tool_call_output"})
 
 
-def response_units(items: Sequence[Any], *, first: int = 0) -> Iterator[Unit]:
+def response_units(items: Sequence[Any], *, first: int = 0) -> Iterator[ListUnit]:
     """The units of input items.
 
     A reasoning item, the items after it, and the calls of one answer are one unit, since providers
@@ -301,7 +301,7 @@ class _AnswerItems:
         return True
 
 
-def _answer_unit(answer: Sequence[Mapping[str, Any]], first: int) -> Unit:
+def _answer_unit(answer: Sequence[Mapping[str, Any]], first: int) -> ListUnit:
     parts = [part for item in answer for part in _parts(item)]
     known = _CALLS | {"message", "reasoning"}
     return unit_of(
@@ -333,7 +333,7 @@ def _thoughts(item: Mapping[str, Any]) -> Iterator[Part]:
             yield {"type": "reasoning", "text": part["text"]}
 
 
-def _single(item: Mapping[str, Any], index: int) -> Unit:
+def _single(item: Mapping[str, Any], index: int) -> ListUnit:
     if _kind(item) in _RESULTS:
         output = item.get("output")
         return unit_of(

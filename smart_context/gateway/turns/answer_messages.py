@@ -6,14 +6,14 @@ from dataclasses import replace
 from smart_context.base.times import utc_stamp
 from smart_context.base.values import JsonObject
 from smart_context.chat.ids import new_message_id
-from smart_context.gateway.answers.gathered import Choice, Gathered
+from smart_context.gateway.answers.gathered import Choice, GatheredAnswer
 from smart_context.gateway.following.matching import ISSUED
 from smart_context.gateway.identity.issued import IssuedAnswer, answer_of
 from smart_context.host.turn import Turn
 from smart_context.host.turns.transcript import NOTHING_CAME, notice_of, stored_answer
 
 
-def answers_of(gathered: Gathered, turn: Turn, *, model: str) -> list[JsonObject]:
+def answers_of(gathered: GatheredAnswer, turn: Turn, *, model: str) -> list[JsonObject]:
     """The messages that store an answer: the first choice, then the others."""
     first, *others = [gathered.choices[n] for n in sorted(gathered.choices)] or [Choice()]
     content = first.content() or ("" if turn.error else (notice_of(turn, NOTHING_CAME),))
@@ -39,7 +39,7 @@ def answers_of(gathered: Gathered, turn: Turn, *, model: str) -> list[JsonObject
 
 
 def issued_answers(
-    gathered: Gathered, turn: Turn, answers: Sequence[JsonObject]
+    gathered: GatheredAnswer, turn: Turn, answers: Sequence[JsonObject]
 ) -> list[IssuedAnswer]:
     """The rows by which later requests find the chat."""
     choices = [gathered.choices[number] for number in sorted(gathered.choices)]

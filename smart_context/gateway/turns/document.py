@@ -25,9 +25,9 @@ from smart_context.chat.messages import (
     messages_of,
 )
 from smart_context.gateway.following.documents import append_answer, follow, put_answer
-from smart_context.gateway.following.matching import ISSUED, Matching, keys_of, matched
+from smart_context.gateway.following.matching import ISSUED, ListMatch, keys_of, matched
 from smart_context.gateway.requests.outgoing import last_question
-from smart_context.gateway.requests.units import Unit, spoken_text
+from smart_context.gateway.requests.units import ListUnit, spoken_text
 from smart_context.gateway.turns.finding import ChatOfRequest
 from smart_context.gateway.turns.incoming import Incoming
 from smart_context.storage.ports import Chats
@@ -71,7 +71,7 @@ class RecordingPlan:
     chat: ChatOfRequest
     model: str  # the model that is asked
     stored: tuple[Message, ...]  # the chat's messages before
-    matching: Matching  # the request's list, matched with them
+    matching: ListMatch  # the request's list, matched with them
     answer_id: str  # the answer's message
     names: Mapping[int, str]  # the ids of new messages, by unit
 
@@ -263,7 +263,7 @@ def _add(document: JsonObject, incoming: Incoming, now: str) -> list[str]:
     return [message["id"] for message in added]
 
 
-def title_of(units: Sequence[Unit]) -> str:
+def title_of(units: Sequence[ListUnit]) -> str:
     """The beginning of the first question; empty if there is none.
 
     Args:
@@ -275,7 +275,7 @@ def title_of(units: Sequence[Unit]) -> str:
     return title if len(title) <= TITLE_LENGTH else f"{title[: TITLE_LENGTH - 1].rstrip()}…"
 
 
-def _first_question(units: Sequence[Unit]) -> int:
+def _first_question(units: Sequence[ListUnit]) -> int:
     """The place of the last user message with a question before the first answer to one.
 
     Codex puts messages of its own before the question. In a list with messages of aider, its

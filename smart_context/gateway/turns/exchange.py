@@ -12,7 +12,7 @@ from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.clients import client_history
 from smart_context.chat.ids import new_message_id
 from smart_context.chat.messages import ChatId, Message, MessageId
-from smart_context.gateway.answers.gathered import Gathered
+from smart_context.gateway.answers.gathered import GatheredAnswer
 from smart_context.gateway.requests.outgoing import Outgoing
 from smart_context.gateway.turns.answer_headers import Headers, answer_headers
 from smart_context.gateway.turns.answer_messages import answers_of, issued_answers
@@ -42,7 +42,7 @@ _logger = logging.getLogger(__name__)
 class Outcome:
     """The result of a request."""
 
-    gathered: Gathered  # the answer, as far as it has arrived
+    gathered: GatheredAnswer  # the answer, as far as it has arrived
     error: str = ""  # why it failed, for people; empty if it did not
     error_code: int = 0  # the HTTP status, if there was one
     is_stopped: bool = False  # True if the client disconnected, or the server stopped
@@ -62,14 +62,14 @@ class ClientChats:
 
 
 @dataclass(frozen=True, slots=True)
-class PassedOn:
+class PassThrough:
     """A request whose answer is not stored."""
 
     turn: None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Aside:
+class AsideRequest:
     """A request outside of the chat: it has a receipt, but never enters the chat."""
 
     turn: Turn
@@ -110,7 +110,9 @@ class Exchange:
     endpoint: EndpointSettings | None  # the provider's, with the model; `None` if we answer
     model: str
     echoes: RepeatedKeys  # our keys, which are not stored or shown if the provider repeats them
-    _state: PassedOn | Aside | AnsweringClient = field(default_factory=PassedOn, init=False)
+    _state: PassThrough | AsideRequest | AnsweringClient = field(
+        default_factory=PassThrough, init=False
+    )
     _closing: ExitStack = field(default_factory=ExitStack, init=False)
     _has_ended: bool = field(default=False, init=False)
 
@@ -165,7 +167,7 @@ class Exchange:
                 for held in (outcome.gathered.response, outcome.gathered.conversation):
                     if held := self.echoes.text(held):
                         await self.chats.finder.note_held(self.incoming.key, held)
-            if isinstance(state, Aside):
+            if isinstance(state, AsideRequest):
                 await self._note(state.turn, outcome)
                 answer = " ".join(outcome.gathered.first.said.split())
                 self.chats.finder.note_aside(state.turn.chat_id, answer)
@@ -181,7 +183,7 @@ class Exchange:
         if self.chat is None or self.chat.is_aside:
             chosen = chosen_units(self.incoming.units)
             if self.chat is not None:
-                self._state = Aside(self._aside(self.chat, chosen.request))
+                self._state = AsideRequest(self._aside(self.chat, chosen.request))
             return chosen
         return await self._record(self.chat)
 

@@ -14,9 +14,9 @@ from smart_context.gateway.asides import is_beside
 from smart_context.gateway.identity.given_ids import CHAT_HEADER
 from smart_context.gateway.identity.issued import (
     NEWEST,
-    Issued,
+    ChatOpening,
     IssuedAnswer,
-    Opening,
+    IssuedAnswers,
     TextOf,
     digest,
     first_question,
@@ -88,7 +88,7 @@ class ChatFinder:
         async with self._looking:
             return await self._by_history(incoming, record)
 
-    def _is_beside(self, incoming: Incoming, chat: str, issued: Issued) -> bool:
+    def _is_beside(self, incoming: Incoming, chat: str, issued: IssuedAnswers) -> bool:
         turn = issued.frames.get(chat)
         if turn is None or self._goes_on_from_aside(incoming, chat):
             return False
@@ -131,7 +131,7 @@ class ChatFinder:
         return record
 
     async def _by_history(self, incoming: Incoming, record: IssuedRecord) -> ChatOfRequest | None:
-        issued: Issued = record.issued
+        issued: IssuedAnswers = record.issued
         known = await issued.chat_of(incoming.units, self._text_of)
         if known is not None:
             await self._change(record.see(known))
@@ -146,7 +146,7 @@ class ChatFinder:
         asked = first_question(incoming.units)
         if asked is not None:
             first, now = digest(asked.text), time.time()
-            opening = Opening(chat=made, first=first, program=program, at=now)
+            opening = ChatOpening(chat=made, first=first, program=program, at=now)
             await self._change(record.add(opening))
         return ChatOfRequest(id=made)
 

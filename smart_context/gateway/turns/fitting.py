@@ -9,7 +9,7 @@ from smart_context.base.errors import RequestTooLong
 from smart_context.base.values import CountTokens
 from smart_context.chat.messages import Message
 from smart_context.gateway.requests.outgoing import Outgoing, last_question
-from smart_context.gateway.requests.units import Unit
+from smart_context.gateway.requests.units import ListUnit
 from smart_context.host.request.completion import fitted
 from smart_context.host.request.request import Request, added_by_client
 from smart_context.host.request.tokens import prompt_tokens, texts_of
@@ -33,7 +33,7 @@ class ChosenUnits:
     ids: Sequence[str]  # the ids of the list's units in the request
 
 
-def chosen_units(units: Sequence[Unit]) -> ChosenUnits:
+def chosen_units(units: Sequence[ListUnit]) -> ChosenUnits:
     """The whole list of a request outside of a chat."""
     question = last_question(units)
     ids = tuple(map(str, range(len(units))))

@@ -9,7 +9,7 @@ from smart_context.gateway.asides import RequestFrame, frame_of, says_aside
 from smart_context.gateway.identity.given_ids import RETRY_HEADER, GivenId
 from smart_context.gateway.requests.body import Body
 from smart_context.gateway.requests.outgoing import ApiKind, last_question
-from smart_context.gateway.requests.units import Unit
+from smart_context.gateway.requests.units import ListUnit
 
 OFF_HEADER = "x-smart-context"
 
@@ -23,7 +23,7 @@ class Incoming:
     client: str  # the program, according to its headers
     headers: Mapping[str, str]  # the headers by lower-case name
     body: Body
-    units: tuple[Unit, ...]  # the units of its list
+    units: tuple[ListUnit, ...]  # the units of its list
     given: GivenId | None  # its own name for the chat
 
     @property

@@ -9,7 +9,7 @@ from itertools import islice
 from smart_context.gateway.identity.given_ids import client_of, given_id
 from smart_context.gateway.requests.body import Body, BodyRefused, ItemList, read_body
 from smart_context.gateway.requests.outgoing import ApiKind
-from smart_context.gateway.requests.units import Unit, chat_units, response_units, unit_of
+from smart_context.gateway.requests.units import ListUnit, chat_units, response_units, unit_of
 from smart_context.gateway.turns.incoming import Incoming
 from smart_context.llm.echoes import NO_KEYS, RepeatedKeys
 
@@ -23,13 +23,13 @@ class RecentLists:
     """Recently read lists; of a list that continues one, only the rest is read."""
 
     def __init__(self) -> None:
-        self._lists: deque[tuple[str, ItemList, tuple[Unit, ...]]] = deque()
+        self._lists: deque[tuple[str, ItemList, tuple[ListUnit, ...]]] = deque()
 
     def known(self, key: str) -> list[ItemList]:
         """The lists of a key."""
         return [listed for owner, listed, _ in self._lists if owner == key]
 
-    def units_of(self, listed: ItemList, count: int) -> tuple[Unit, ...]:
+    def units_of(self, listed: ItemList, count: int) -> tuple[ListUnit, ...]:
         """The units of the known list that another list continues."""
         for _, known, units in self._lists:
             if len(known.items) == count and listed.text.startswith(known.text):
@@ -90,8 +90,8 @@ def with_model(incoming: Incoming, model: str) -> Incoming:
 
 
 def _units(
-    kind: ApiKind, body: Body, known: Sequence[Unit], echoes: RepeatedKeys
-) -> Sequence[Unit]:
+    kind: ApiKind, body: Body, known: Sequence[ListUnit], echoes: RepeatedKeys
+) -> Sequence[ListUnit]:
     if body.listed is None:
         return _without_list(kind, body, echoes)
     settled = known[:-1] if kind == "responses" else known  # the last answer may go on in the rest
@@ -104,7 +104,7 @@ def _units(
     return [*settled, *read(values, first=first)]
 
 
-def _without_list(kind: ApiKind, body: Body, echoes: RepeatedKeys) -> Sequence[Unit]:
+def _without_list(kind: ApiKind, body: Body, echoes: RepeatedKeys) -> Sequence[ListUnit]:
     name = LIST_NAMES[kind]
     given = body.get(name)
     if kind == "responses" and isinstance(given, str):

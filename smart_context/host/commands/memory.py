@@ -15,7 +15,7 @@ from smart_context.chat.messages import ChatId, Message, MessageId, messages_of
 from smart_context.host.access import FilesNamed, OwnChat, OwnChats
 from smart_context.host.commands.registry import Caller, CommandRegistry
 from smart_context.host.events.events import CHAT_DELETED, CHAT_SHARED, TRASH_CHANGED, Emit
-from smart_context.storage.guarded.storage import People
+from smart_context.storage.guarded.storage import SharedStorage
 from smart_context.storage.ports import Chats
 
 MAX_HITS = 200
@@ -31,7 +31,7 @@ class MemoryCommands:
     repair: Callable[[ChatId], Awaitable[None]]  # repairs a chat after a crash, before it is read
     settled: Callable[[], Awaitable[None]]  # waits until plugins have handled the events so far
     emit: Emit
-    people: People | None  # knows the owners of chats; `None` if there is one person
+    people: SharedStorage | None  # knows the owners of chats; `None` if there is one person
 
     def register(self, commands: CommandRegistry) -> None:
         """Register the commands."""

@@ -26,7 +26,7 @@ from typing_extensions import TypedDict
 from smart_context.base.errors import InvalidParams
 from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId, MessageId
-from smart_context.host.access import CHATS_BY_NAME, NamesOwned, Owned
+from smart_context.host.access import CHATS_BY_NAME, NamesOwned, OwnedName
 
 _MAX_FAULTS = 20
 _PLAIN_KINDS = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -122,7 +122,7 @@ class Parameters:
                 faults.append(f"and {len(found) - _MAX_FAULTS} more")
             raise InvalidParams(f"{command}: {'; '.join(faults)}") from error
 
-    def owned(self, given: Mapping[str, Any]) -> Iterable[Owned]:
+    def owned(self, given: Mapping[str, Any]) -> Iterable[OwnedName]:
         """The owned things that checked parameters name."""
         for name, naming in self.naming.items():
             if given.get(name) is not None:

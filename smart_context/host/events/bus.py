@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from smart_context.base.values import JsonObject
-from smart_context.host.access import Audience, Owned
+from smart_context.host.access import Audience, OwnedName
 from smart_context.host.events.events import Event
 from smart_context.host.tasks import was_cancelled
 from smart_context.host.turn import Turn
@@ -182,10 +182,10 @@ class EventRelay:
                 await self._bus.publish(*waiting)
 
 
-def audience_of(payload: Mapping[str, Any]) -> Owned | None:
+def audience_of(payload: Mapping[str, Any]) -> OwnedName | None:
     """The audience of an event about a chat: all who may see the chat; `None` without a chat."""
     chat_id = payload.get("chat_id")
-    return Owned("chat", chat_id) if isinstance(chat_id, str) else None
+    return OwnedName("chat", chat_id) if isinstance(chat_id, str) else None
 
 
 def event_name(event: Event[P] | str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from smart_context.base.config.document import (
-    Faults,
+    FaultCollector,
     Table,
     TomlUnreadable,
     found,
@@ -72,7 +72,7 @@ def read_manifest(path: Path, *, expected_id: str | None = None) -> Manifest:
         raise ManifestInvalid(path, [Fault(message="there is no such file")]) from error
     except TomlUnreadable as error:
         raise ManifestInvalid(path, [error.fault]) from error
-    faults = Faults(document.lines)
+    faults = FaultCollector(document.lines)
     manifest = _read(Table(document.values, (), faults), expected_id)
     if listed := faults.listed():
         raise ManifestInvalid(path, listed)

@@ -13,7 +13,7 @@ from smart_context.host.models import (
     Summarizer,
 )
 from smart_context.host.panels import Panels
-from smart_context.host.tasks import Stops
+from smart_context.host.tasks import StoppableTasks
 from smart_context.host.turns.pipeline import Pipeline
 from smart_context.llm.offers import Offers
 from smart_context.storage.ports import Storage
@@ -39,5 +39,5 @@ class Services:
     build_history: HistoryBuilder  # makes a history from stored messages
     digest: Summarizer  # writes summaries
     offers: Offers  # the models that connections offer
-    stops: Stops  # work in a chat, besides its turn, that a user can stop
+    stops: StoppableTasks  # work in a chat, besides its turn, that a user can stop
     person_writes: Callable[[], None]  # called when a message is being written

@@ -25,9 +25,9 @@ from smart_context.host.turn import Turn
 from smart_context.host.turns.reading import SlowReading
 from smart_context.llm.models import (
     NOTHING_USED,
+    AnswerPiece,
     ChatModel,
     Completion,
-    Piece,
     ReadingProgress,
     ToolCall,
     Usage,
@@ -229,7 +229,7 @@ class Rounds:
             self._keep_thoughts(thoughts)
         return Completion(text="".join(texts), tool_calls=tuple(calls))
 
-    async def _arriving(self, offered: Sequence[dict[str, object]]) -> AsyncGenerator[Piece]:
+    async def _arriving(self, offered: Sequence[dict[str, object]]) -> AsyncGenerator[AnswerPiece]:
         """The pieces of an answer; until the first one, tells the model's reading progress."""
         sent = self.turn.sent
         slow = SlowReading(lambda: prompt_tokens(sent, self.count), self.heard.reading)
@@ -287,7 +287,7 @@ def _new_id() -> str:
 
 
 @asynccontextmanager
-async def _closing(pieces: AsyncIterator[Piece]) -> AsyncIterator[AsyncIterator[Piece]]:
+async def _closing(pieces: AsyncIterator[AnswerPiece]) -> AsyncIterator[AsyncIterator[AnswerPiece]]:
     """Close a stream at the end, if it can be closed, which cancels its request."""
     try:
         yield pieces

@@ -10,7 +10,7 @@ from smart_context.base.errors import ChatBusy
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.documents.document import Since, whole
 from smart_context.chat.messages import ChatId, Message, MessageId
-from smart_context.host.tasks import Stops
+from smart_context.host.tasks import StoppableTasks
 from smart_context.host.turns.answering import Answering, TurnParts
 
 STOP_TIMEOUT_S = 10.0
@@ -21,7 +21,7 @@ class Turns:
     """Starts and stops turns."""
 
     parts: TurnParts
-    stops: Stops  # other work that is stopped with a turn
+    stops: StoppableTasks  # other work that is stopped with a turn
     _under_way: dict[ChatId, tuple[Answering, asyncio.Task[None]]] = field(
         default_factory=dict, init=False
     )

@@ -18,11 +18,11 @@ from smart_context.base.errors import ModelFailed
 from smart_context.base.text.bm25 import Bm25
 from smart_context.base.text.words import content_words
 from smart_context.llm.models import (
+    AnswerPiece,
     Completion,
     Embedder,
     JsonReply,
     Matrix,
-    Piece,
     PromptMessage,
     text_of,
 )
@@ -191,7 +191,7 @@ class OfflineModel:
 
     def stream(
         self, messages: Sequence[PromptMessage], *, tools: Sequence[dict[str, Any]] = ()
-    ) -> AsyncGenerator[Piece]:
+    ) -> AsyncGenerator[AnswerPiece]:
         """The answer in pieces; tools are not used."""
         raise NotImplementedError
 
@@ -229,13 +229,13 @@ class PassageResponder(OfflineModel):
     @override
     async def stream(
         self, messages: Sequence[PromptMessage], *, tools: Sequence[dict[str, Any]] = ()
-    ) -> AsyncGenerator[Piece]:
+    ) -> AsyncGenerator[AnswerPiece]:
         """The answer in pieces of a few words; tools are not used."""
         del tools
         for text in _pieces(self._introduction):
-            yield Piece(text=text)
+            yield AnswerPiece(text=text)
         for text in _pieces(await self._found(messages)):
-            yield Piece(text=text)
+            yield AnswerPiece(text=text)
 
     async def _found(self, messages: Sequence[PromptMessage]) -> str:
         question = question_of(messages)

@@ -6,7 +6,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from smart_context.llm.models import Piece, PromptMessage
+from smart_context.llm.models import AnswerPiece, PromptMessage
 from smart_context.llm.offline.responder import OfflineModel
 
 GUIDE = "guide"
@@ -39,8 +39,8 @@ class StoredAnswer(OfflineModel):
     @override
     async def stream(
         self, messages: Sequence[PromptMessage], *, tools: Sequence[dict[str, Any]] = ()
-    ) -> AsyncGenerator[Piece]:
+    ) -> AsyncGenerator[AnswerPiece]:
         """The mark, then the answer."""
         del messages, tools
-        yield Piece(text=f"{MARK}\n\n")
-        yield Piece(text=self.text)
+        yield AnswerPiece(text=f"{MARK}\n\n")
+        yield AnswerPiece(text=self.text)

@@ -43,10 +43,10 @@ from smart_context.llm.failures import (
     shown_url,
 )
 from smart_context.llm.models import (
+    AnswerPiece,
     Completion,
     JsonReply,
     Matrix,
-    Piece,
     PromptMessage,
     ReadingProgress,
     ToolCall,
@@ -234,7 +234,7 @@ def _encoded(body: Body) -> bytes:
         return storable(text).encode()
 
 
-class Silence:
+class StreamWatch:
     """Limits the silence of a stream.
 
     Args:
@@ -328,7 +328,7 @@ class OpenAIChatModel:
 
     async def stream(
         self, messages: Sequence[PromptMessage], *, tools: Sequence[dict[str, Any]] = ()
-    ) -> AsyncGenerator[Piece]:
+    ) -> AsyncGenerator[AnswerPiece]:
         """Stream the answer; closing the generator closes the connection.
 
         Raises:
@@ -339,10 +339,10 @@ class OpenAIChatModel:
             async for piece in pieces:
                 yield piece
 
-    async def _pieces(self, body: Body) -> AsyncGenerator[Piece]:
+    async def _pieces(self, body: Body) -> AsyncGenerator[AnswerPiece]:
         reader, clean = StreamReader(), _CleanPieces(self._echoes)
         settings, clock = self._endpoint.settings, asyncio.get_running_loop().time
-        silence = Silence(settings.patience_s, settings.timeout_s, clock)
+        silence = StreamWatch(settings.patience_s, settings.timeout_s, clock)
         try:
             async with self._endpoint.stream(body) as chunks:
                 while (chunk := await silence.next(chunks)) is not None:
@@ -416,7 +416,7 @@ class OpenAIChatModel:
             raise self._endpoint.explained(error.failure) from None
 
     async def _object(self, body: Body, most_characters: int | None) -> Completion:
-        pieces: list[Piece] = []
+        pieces: list[AnswerPiece] = []
         left = math.inf if most_characters is None else most_characters
         end = ObjectEnd()
         async with aclosing(self._pieces(body)) as arriving:
@@ -425,7 +425,7 @@ class OpenAIChatModel:
                 left -= len(piece.text)
                 if end.reached(piece.text) or left < 0:
                     break
-        last = pieces[-1] if pieces else Piece()
+        last = pieces[-1] if pieces else AnswerPiece()
         return Completion(
             text="".join(piece.text for piece in pieces),
             reasoning="".join(piece.reasoning for piece in pieces),
@@ -461,24 +461,24 @@ class _CleanPieces:
         self._echoes = echoes
         self._text, self._reasoning = RepeatedKeysStream(echoes), RepeatedKeysStream(echoes)
 
-    def of(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
+    def of(self, pieces: Iterable[AnswerPiece]) -> Iterator[AnswerPiece]:
         """The pieces, as far as they can be shown."""
         for piece in pieces:
             if piece.takes_back and (rest := self._text.last()):
-                yield Piece(text=rest)
+                yield AnswerPiece(text=rest)
             clean = replace(
                 piece,
                 text=self._text.feed(piece.text),
                 reasoning=self._reasoning.feed(piece.reasoning),
                 tool_calls=_clean_calls(piece.tool_calls, self._echoes),
             )
-            if clean != Piece():
+            if clean != AnswerPiece():
                 yield clean
 
-    def last(self) -> Iterator[Piece]:
+    def last(self) -> Iterator[AnswerPiece]:
         """The text that was held back."""
-        rest = Piece(text=self._text.last(), reasoning=self._reasoning.last())
-        if rest != Piece():
+        rest = AnswerPiece(text=self._text.last(), reasoning=self._reasoning.last())
+        if rest != AnswerPiece():
             yield rest
 
 

@@ -21,8 +21,15 @@ from smart_context.llm.failures import (
     RequestFailed,
     vendor_words,
 )
-from smart_context.llm.models import Completion, Matrix, Piece, ReadingProgress, ToolCall, Usage
-from smart_context.llm.thoughts import SplitPiece, Thinking, joined, split_thoughts
+from smart_context.llm.models import (
+    AnswerPiece,
+    Completion,
+    Matrix,
+    ReadingProgress,
+    ToolCall,
+    Usage,
+)
+from smart_context.llm.thoughts import SplitPiece, ThoughtSplitter, joined, split_thoughts
 
 _MOST_CALLS = 128
 _LONGEST_NAME = 200
@@ -213,13 +220,13 @@ class StreamReader:
         self.reading: ReadingProgress | None = None
         self._rest = bytearray()
         self._calls = ToolCalls()
-        self._thinking = Thinking()
+        self._thinking = ThoughtSplitter()
         self._usage: Usage | None = None
         self._saw_event = False
         self._reason: object = ""
         self._strays = bytearray()
 
-    def feed(self, chunk: bytes) -> Iterator[Piece]:
+    def feed(self, chunk: bytes) -> Iterator[AnswerPiece]:
         """The pieces that are complete now, up to the first invalid event.
 
         Raises:
@@ -235,7 +242,7 @@ class StreamReader:
         before = self.reading
         said, failure = self._said(lines)
         if self.reading != before:
-            yield Piece(reading=self.reading)
+            yield AnswerPiece(reading=self.reading)
         for told in said:
             if told != _NOTHING:
                 yield _piece(told)
@@ -244,7 +251,7 @@ class StreamReader:
         if len(self._rest) > _LONGEST_LINE:
             raise AnswerNotUnderstood(_beginning(self._rest))
 
-    def last(self) -> Iterator[Piece]:
+    def last(self) -> Iterator[AnswerPiece]:
         """The remaining text, then one piece with all that comes last.
 
         Raises:
@@ -255,7 +262,7 @@ class StreamReader:
         if not self._saw_event:
             whole = read_completion(bytes(self._strays))
             self.ended = True
-            yield Piece(
+            yield AnswerPiece(
                 text=whole.text,
                 reasoning=whole.reasoning,
                 tool_calls=whole.tool_calls,
@@ -271,10 +278,10 @@ class StreamReader:
             is_cut_off=self._reason == _AT_ITS_LIMIT,
             is_filtered=self._reason == _FILTERED,
         )
-        if last != Piece():
+        if last != AnswerPiece():
             yield last
 
-    def held(self) -> Piece:
+    def held(self) -> AnswerPiece:
         """The text held back so far, since it may begin a tag."""
         return _piece(self._thinking.rest())
 
@@ -336,8 +343,8 @@ def _usage(answer: Mapping[str, Any]) -> Usage | None:
     return replace(usage, cached_tokens=known) if is_told else usage
 
 
-def _piece(told: SplitPiece) -> Piece:
-    return Piece(text=told.said, reasoning=told.thoughts, takes_back=told.takes_back)
+def _piece(told: SplitPiece) -> AnswerPiece:
+    return AnswerPiece(text=told.said, reasoning=told.thoughts, takes_back=told.takes_back)
 
 
 def _json_object(body: bytes) -> Mapping[str, Any]:

@@ -45,7 +45,7 @@ _SEES: PromptMessage = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class EndpointTrial:
     """The result of trying a model."""
 
     ok: bool  # it answered
@@ -87,7 +87,7 @@ async def asked_models(endpoint: EndpointSettings, timeout_s: float) -> list[str
         await connection.aclose()
 
 
-async def try_chat_model(endpoint: EndpointSettings) -> Trial:
+async def try_chat_model(endpoint: EndpointSettings) -> EndpointTrial:
     """Ask a chat model for a few words, then offer it a tool and an image."""
     client = EndpointClient()
     model = OpenAIChatModel(_hurried(endpoint, _LONGEST_S), client)
@@ -114,7 +114,7 @@ async def _window(endpoint: EndpointSettings, client: EndpointClient) -> int | N
     return endpoint.context_window or told.window or context_window(endpoint.model)
 
 
-async def try_embedding_model(endpoint: EndpointSettings) -> Trial:
+async def try_embedding_model(endpoint: EndpointSettings) -> EndpointTrial:
     """Ask an embedding model for one vector."""
     model = OpenAIEmbedder(_hurried(endpoint, _LONGEST_S))
     begun = time.monotonic()
@@ -122,13 +122,13 @@ async def try_embedding_model(endpoint: EndpointSettings) -> Trial:
     try:
         width = (await model.embed(["hello"])).shape[1]
     except ModelFailed as error:
-        return Trial(ok=False, problem=str(error), **known)
+        return EndpointTrial(ok=False, problem=str(error), **known)
     finally:
         await model.aclose()
-    return Trial(ok=True, total_s=_since(begun), dimensions=width, **known)
+    return EndpointTrial(ok=True, total_s=_since(begun), dimensions=width, **known)
 
 
-async def _spoken(model: OpenAIChatModel, endpoint: EndpointSettings) -> Trial:
+async def _spoken(model: OpenAIChatModel, endpoint: EndpointSettings) -> EndpointTrial:
     begun, first, text, pieces = time.monotonic(), None, "", 0
     known: dict[str, Any] = {"model": endpoint.model, "base_url": endpoint.base_url}
     try:
@@ -139,11 +139,11 @@ async def _spoken(model: OpenAIChatModel, endpoint: EndpointSettings) -> Trial:
                 first = _since(begun) if first is None else first
                 text, pieces = text + piece.text, pieces + 1
     except ModelFailed as error:
-        return Trial(ok=False, problem=str(error), **known)
+        return EndpointTrial(ok=False, problem=str(error), **known)
     if first is None:
         problem = f"The model {endpoint.model} answered with no text. Try another model."
-        return Trial(ok=False, problem=problem, **known)
-    return Trial(
+        return EndpointTrial(ok=False, problem=problem, **known)
+    return EndpointTrial(
         ok=True,
         text=text.strip()[:_MOST_SHOWN],
         first_s=first,

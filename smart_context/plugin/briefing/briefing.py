@@ -49,14 +49,14 @@ PATIENCE_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class Assembled:
+class ContextsToSend:
     """The contexts of a chat as a prompt, with its tokens, and the problems by context."""
 
     prompt: ContextsPrompt = NOTHING
     problems: tuple[tuple[str, str], ...] = ()
     tokens: int = 0
 
-    def left_out(self) -> "Assembled":
+    def left_out(self) -> "ContextsToSend":
         """The result without any context in it, since none fits."""
         shares = tuple(
             replace(
@@ -64,7 +64,7 @@ class Assembled:
             )
             for share in self.prompt.shares
         )
-        return Assembled(ContextsPrompt("", shares), self.problems)
+        return ContextsToSend(ContextsPrompt("", shares), self.problems)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +154,7 @@ class ChatContexts:
         *,
         budget: int | None = None,
         count_tokens: CountTokens | None = None,
-    ) -> Assembled:
+    ) -> ContextsToSend:
         """The part of the system prompt that holds a chat's contexts; never fails.
 
         Args:
@@ -167,7 +167,7 @@ class ChatContexts:
         limit = self.within(self.budget if budget is None else budget)
         count = count_tokens or self.model.count_tokens
         if not keys:
-            return Assembled()
+            return ContextsToSend()
         problem = ""
         try:
             async with asyncio.timeout(PATIENCE_S):
@@ -181,7 +181,7 @@ class ChatContexts:
             self.logger.exception("the contexts of the chat %s can't be read", chat_id)
             problem = "The notes can't be read, so they are not sent; see the log."
         lost = ContextsPrompt("", tuple(ContextShare(key=key) for key in keys))
-        return Assembled(lost, tuple((key, problem) for key in keys))
+        return ContextsToSend(lost, tuple((key, problem) for key in keys))
 
     async def _change(
         self, chat_id: ChatId, change: Callable[[FilterState], FilterState]
@@ -190,7 +190,7 @@ class ChatContexts:
         self.changes.chat_changed(chat_id)
         return await self.chat_contexts(chat_id)
 
-    def _chips(self, chat_id: ChatId, assembled: Assembled) -> JsonObject:
+    def _chips(self, chat_id: ChatId, assembled: ContextsToSend) -> JsonObject:
         problems = dict(assembled.problems)
         chips = [share_document(s, problems.get(s.key, "")) for s in assembled.prompt.shares]
         own = own_context(chat_id)
@@ -215,12 +215,12 @@ def _content(contexts: SmartContexts, key: str, budget: int) -> tuple[ContextCon
 
 def _assembled(
     found: Sequence[tuple[ContextContent, str]], budget: int, count_tokens: CountTokens
-) -> Assembled:
+) -> ContextsToSend:
     prompt = contexts_prompt(
         (content for content, _ in found), budget=budget, count_tokens=count_tokens
     )
     problems = tuple((content.key, problem) for content, problem in found if problem)
-    return Assembled(prompt, problems, sum(share.tokens for share in prompt.shares))
+    return ContextsToSend(prompt, problems, sum(share.tokens for share in prompt.shares))
 
 
 TEMPLATE_PATIENCE_S = 15.0
@@ -248,7 +248,7 @@ class Briefing:
     message: str = ""  # the message, as the role's template words it
     instructions: Instructions = NO_INSTRUCTIONS
     role: RolePart = NO_ROLE
-    contexts: Assembled = field(default_factory=Assembled)
+    contexts: ContextsToSend = field(default_factory=ContextsToSend)
     recalls: RecallsPrompt = field(default_factory=RecallsPrompt)
     problem: str = ""  # why the template was not used; empty if it was used or there is none
     # the chat whose stored instructions it has; empty for other instructions

@@ -10,7 +10,7 @@ from smart_context.base.errors import CommandFailed, InvalidParams
 from smart_context.base.values import CountTokens, JsonObject, PersonId
 from smart_context.chat.ids import new_message_id
 from smart_context.chat.messages import ChatId
-from smart_context.host.access import NamesOwned, Owned
+from smart_context.host.access import NamesOwned, OwnedName
 from smart_context.host.commands.registry import Caller
 from smart_context.plugin.briefing.recall_prompt import (
     RecallContent,
@@ -37,13 +37,13 @@ PATIENCE_S = 20.0
 _LONGEST_QUERY = 2_000
 
 
-def _chats_of(messages: list[Any]) -> Iterable[Owned]:
+def _chats_of(messages: list[Any]) -> Iterable[OwnedName]:
     """The chats that a list of messages names."""
     named = (entry.get("chat_id") for entry in messages if isinstance(entry, dict))
-    return [Owned("chat", chat_id) for chat_id in named if isinstance(chat_id, str)]
+    return [OwnedName("chat", chat_id) for chat_id in named if isinstance(chat_id, str)]
 
 
-NamesChat = NamesOwned(lambda chat_id: [Owned("chat", chat_id)])
+NamesChat = NamesOwned(lambda chat_id: [OwnedName("chat", chat_id)])
 """Marks a parameter that is another chat's id."""
 
 NamesMessages = NamesOwned(_chats_of)

@@ -13,7 +13,7 @@ from smart_context.base.text.names import one_line
 from smart_context.base.values import CountTokens
 from smart_context.chat.messages import ChatId
 from smart_context.plugin.choices.state import Reference
-from smart_context.plugin.notes.context_prompt import Room
+from smart_context.plugin.notes.context_prompt import TokenRoom
 
 MARK = "said"
 LONGEST_TITLE = 80
@@ -108,7 +108,7 @@ def recalls_prompt(
         fresh = replace(
             content, messages=tuple(m for m in content.messages if m.reference not in known)
         )
-        share, blocks = _share(fresh, head, mark, Room(max(budget, 1), count_tokens))
+        share, blocks = _share(fresh, head, mark, TokenRoom(max(budget, 1), count_tokens))
         known.update(message.reference for message in share.sent)
         paragraphs += blocks
         shares.append(share)
@@ -119,7 +119,7 @@ def recalls_prompt(
 
 
 def _share(
-    content: RecallContent, head: Sequence[str], mark: str, room: Room
+    content: RecallContent, head: Sequence[str], mark: str, room: TokenRoom
 ) -> tuple[RecallShare, list[str]]:
     """The messages of one recall that fit, and their paragraphs; none if no message fits."""
     tokens = room.take("\n\n".join(head))
@@ -155,7 +155,7 @@ def _named(title: str) -> str:
     return one_line(title).translate(_IN_A_MARK)[:LONGEST_TITLE]
 
 
-def _beginning_of(message: RecalledMessage, mark: str, room: Room) -> str:
+def _beginning_of(message: RecalledMessage, mark: str, room: TokenRoom) -> str:
     """The beginning of a message that fits; empty if nothing fits."""
     around = f"{_block(replace(message, text='…'), mark)}\n\n…"
     head = room.head_of(f"{around}{message.text.strip()}")[len(around) :]

@@ -17,7 +17,7 @@ from smart_context.chat.ids import check_chat_id
 from smart_context.chat.listed.rows import title_from
 from smart_context.chat.messages import PRIVATE, ChatId, Message, MessageId
 from smart_context.chat.tool_pairs import NO_CALLER, find_tool_pairs
-from smart_context.host.access import Access, Owned
+from smart_context.host.access import Access, OwnedName
 from smart_context.host.request.fenced_tools import in_plain_text
 from smart_context.host.request.prompt import prompt_messages
 from smart_context.plugin.briefing.recall_prompt import RecallContent, RecalledMessage
@@ -93,7 +93,7 @@ class RecalledMessages:
     async def chat(self, chat_id: ChatId, person: PersonId) -> RecalledChat | None:
         """A chat's messages; `None` if it is gone, private, unreadable or another person's."""
         try:
-            if not await self.access.may_use(person, Owned("chat", chat_id)):
+            if not await self.access.may_use(person, OwnedName("chat", chat_id)):
                 return None
             messages, others = await self.chats.snapshot(chat_id, "title", PRIVATE)
             is_there = bool(messages) or await self.chats.exists(chat_id)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from smart_context.base.values import JsonObject
 from smart_context.chat.documents.document import MOST_MESSAGES
 from smart_context.chat.messages import MessageId
-from smart_context.topics.values import Held
+from smart_context.topics.values import FixedTopics
 
 MOST_NAMES = 64
 
@@ -94,7 +94,7 @@ class MessageTopics:
             }
         )
 
-    def held(self, label_of: NameOf) -> Held:
+    def held(self, label_of: NameOf) -> FixedTopics:
         """The facts by the topics' current labels; deleted topics are left out."""
 
         def now(facts: Facts) -> Iterator[tuple[MessageId, tuple[str, ...]]]:
@@ -109,7 +109,7 @@ class MessageTopics:
             if message_id not in about
             and (left := tuple(x for x in labels if x not in apart.get(message_id, ())))
         }
-        return Held(said=said, about=about, apart=apart)
+        return FixedTopics(said=said, about=about, apart=apart)
 
 
 _FACTS = ("said", "about", "not_about")

@@ -10,7 +10,7 @@ from typing import Any
 
 from smart_context.chat.messages import MessageId
 from smart_context.plugin.choices.message_topics import MessageTopics, TopicName
-from smart_context.topics.values import STICKY_LABEL, Held, Topic
+from smart_context.topics.values import STICKY_LABEL, FixedTopics, Topic
 
 MAX_LABEL_LENGTH = 200
 MAX_EDITS = 256
@@ -116,7 +116,7 @@ class TopicEdits:
         is_gone = _folded(label) in {_folded(deleted) for deleted in self.deleted}
         return "" if is_gone else label
 
-    def held(self, topics: Iterable[Topic]) -> Held:
+    def held(self, topics: Iterable[Topic]) -> FixedTopics:
         """The user's facts about single messages, by the current labels of these topics."""
         labels = {topic.id: topic.label for topic in topics if topic.id}
 

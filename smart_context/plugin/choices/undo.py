@@ -80,7 +80,7 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class UndoStep:
     """One choice."""
 
     before: ChatSidecar
@@ -110,7 +110,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Undoable:
+class UndoPreview:
     """The steps of a chat that can be undone."""
 
     count: int = 0
@@ -122,17 +122,17 @@ class UndoSteps:
     """Each person's last steps in each chat; the oldest steps and chats are forgotten."""
 
     def __init__(self) -> None:
-        self._steps: LRUCache[tuple[ChatId, PersonId], list[Step]] = LRUCache(MAX_CHATS)
+        self._steps: LRUCache[tuple[ChatId, PersonId], list[UndoStep]] = LRUCache(MAX_CHATS)
 
     def record(self, chat_id: ChatId, before: ChatSidecar, after: FilterState) -> None:
         """Remember a choice."""
-        self.push(chat_id, Step(before=before, after=after))
+        self.push(chat_id, UndoStep(before=before, after=after))
 
-    def push(self, chat_id: ChatId, step: Step) -> None:
+    def push(self, chat_id: ChatId, step: UndoStep) -> None:
         """Remember a step."""
         self._steps[_key(chat_id)] = [*self._steps.get(_key(chat_id), ()), step][-MAX_STEPS:]
 
-    def pop(self, chat_id: ChatId) -> Step | None:
+    def pop(self, chat_id: ChatId) -> UndoStep | None:
         """Remove and return the last step; `None` when there is none."""
         steps = self._steps.get(_key(chat_id))
         return steps.pop() if steps else None
@@ -152,7 +152,7 @@ class UndoSteps:
 
     def add_notes(self, chat_id: ChatId, now: ChatSidecar, notes: tuple[str, ...]) -> None:
         """Remember that notes were added to the chat's own context, which is attached."""
-        self.push(chat_id, Step(before=now, after=now.state, notes=notes))
+        self.push(chat_id, UndoStep(before=now, after=now.state, notes=notes))
 
     def drop_summary(self, chat_id: ChatId, message_id: MessageId) -> None:
         """Forget the step of a summary that was removed."""
@@ -161,13 +161,13 @@ class UndoSteps:
         if len(kept) < len(steps):
             self._steps[_key(chat_id)] = kept
 
-    def undoable(self, chat_id: ChatId) -> Undoable:
+    def undoable(self, chat_id: ChatId) -> UndoPreview:
         """The steps of a chat that can be undone."""
         steps = self._steps.get(_key(chat_id))
         if not steps:
-            return Undoable()
+            return UndoPreview()
         moves = steps[-1].topics.moves if isinstance(steps[-1].topics, TopicMoves) else ()
-        return Undoable(count=len(steps), words=steps[-1].words, moves=moves)
+        return UndoPreview(count=len(steps), words=steps[-1].words, moves=moves)
 
     def forget(self, chat_id: ChatId) -> None:
         """Forget the steps of a deleted chat."""

@@ -7,7 +7,7 @@ from smart_context.base.errors import PathRefused
 from smart_context.base.values import CountTokens, JsonObject
 from smart_context.contexts import SmartContext, SmartContexts, Snapshot, Stats
 from smart_context.contexts.render import path_of
-from smart_context.host.access import EVERYBODY, Audience, NamesOwned, Owned
+from smart_context.host.access import EVERYBODY, Audience, NamesOwned, OwnedName
 from smart_context.llm.estimating import estimate
 from smart_context.plugin.notes.context_prompt import (
     MAX_CHARACTERS,
@@ -115,12 +115,12 @@ def chat_of(key: str) -> str:
     return key.removeprefix(_OWN) if key.startswith(_OWN) else ""
 
 
-def owner_of(key: str) -> Owned:
+def owner_of(key: str) -> OwnedName:
     """The owned thing of a context: its chat if it is a chat's own context, else the context."""
-    return Owned("chat", chat) if (chat := chat_of(key)) else Owned("context", key)
+    return OwnedName("chat", chat) if (chat := chat_of(key)) else OwnedName("context", key)
 
 
-def _owners(*keys: str) -> Iterable[Owned]:
+def _owners(*keys: str) -> Iterable[OwnedName]:
     """The owned things of contexts, by these names and by the names that they are stored under."""
     return [owner_of(name) for key in keys for name in {key, " ".join(key.split())}]
 

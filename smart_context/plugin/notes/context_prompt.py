@@ -21,7 +21,7 @@ _SHORTER = 0.95
 _HOPELESS = 3  # if the estimate exceeds the room this many times, no exact count is needed
 
 
-class Room:
+class TokenRoom:
     """The rest of a budget.
 
     Args:
@@ -151,7 +151,7 @@ def contexts_prompt(
             and smaller ones are still tried; the very first is cut instead. An excerpt that is in
             several contexts is sent once.
     """
-    room = Room(budget, count_tokens)
+    room = TokenRoom(budget, count_tokens)
     known: set[NoteExcerpt] = set()
     introduction = room.take(INTRODUCTION)
     if introduction is None:
@@ -189,7 +189,7 @@ def fenced(text: str) -> str:
 
 
 def _section(
-    context: ContextContent, room: Room, known: set[NoteExcerpt]
+    context: ContextContent, room: TokenRoom, known: set[NoteExcerpt]
 ) -> tuple[str, ContextShare]:
     """The part of one context that fits, and its share; empty if no excerpt fits."""
     heading = f"## {one_line(context.key)}"
@@ -233,7 +233,7 @@ def _joined(parts: Iterable[str]) -> str:
     return "\n\n".join(part.strip("\n") for part in parts if part.strip())
 
 
-def _fitted(excerpt: NoteExcerpt, room: Room, *, is_first: bool) -> tuple[str, int]:
+def _fitted(excerpt: NoteExcerpt, room: TokenRoom, *, is_first: bool) -> tuple[str, int]:
     """An excerpt's block and its tokens; the very first is cut if it is too long."""
     block = _block(excerpt)
     tokens = room.take(block)

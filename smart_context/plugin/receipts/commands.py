@@ -28,7 +28,7 @@ from smart_context.plugin.receipts.documents import (
 )
 from smart_context.plugin.receipts.making import receipt_of_replay
 from smart_context.plugin.receipts.receipt import Receipt, client_fields, shown_body
-from smart_context.plugin.receipts.spent import By, Spent, Sum, summed
+from smart_context.plugin.receipts.spent import By, CostSum, TurnCost, summed
 from smart_context.plugin.receipts.stored import StoredReceipts
 from smart_context.plugin.selection.chat_filter import BuildHistory, ChatFilter
 from smart_context.plugin.selection.decision import ChatView
@@ -180,7 +180,7 @@ def _up_to(stored: Sequence[Message], question: MessageId) -> Sequence[Message]:
     return stored[: place + 1]
 
 
-_NAMES: Mapping[By, Callable[[str, Spent], str]] = {
+_NAMES: Mapping[By, Callable[[str, TurnCost], str]] = {
     "day": lambda _, spent: spent.day,
     "model": lambda _, spent: spent.model,
     "chat": lambda chat_id, _: chat_id,
@@ -210,7 +210,7 @@ class ReceiptCommands:
         result: JsonObject = {
             "currency": prices.currency,
             "has_prices": bool(prices.by_pattern),
-            "total": summed(turns, lambda *_: "", prices).get("", Sum()).to_dict(),
+            "total": summed(turns, lambda *_: "", prices).get("", CostSum()).to_dict(),
         }
         for name in (by,) if by else _NAMES:
             sums = summed(turns, _NAMES[name], prices)
@@ -245,7 +245,7 @@ class ReceiptCommands:
         if found is None:
             raise CommandFailed(f"There is no receipt of an answer {message_id!r} in this chat.")
         prices = self.prices()
-        spent = Spent.of(found)
+        spent = TurnCost.of(found)
         return {
             "sent": [[row.id, row.tokens] for row in found.rows if row.is_in],
             "total": len(found.rows),
@@ -357,7 +357,7 @@ def _check(changes: JsonObject) -> None:
             raise InvalidParams(f"{name}: expected 0 or more, found {changes[name]}")
 
 
-def _ordered(sums: Mapping[str, Sum], by: By) -> list[tuple[str, Sum]]:
+def _ordered(sums: Mapping[str, CostSum], by: By) -> list[tuple[str, CostSum]]:
     if by == "day":
         return sorted(sums.items(), reverse=True, key=lambda entry: entry[0])
     return sorted(sums.items(), key=lambda entry: (-entry[1].sent, entry[0]))

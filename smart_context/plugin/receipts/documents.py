@@ -19,7 +19,7 @@ from smart_context.plugin.receipts.receipt import (
     shown_body,
     shown_rounds,
 )
-from smart_context.plugin.receipts.spent import Spent
+from smart_context.plugin.receipts.spent import TurnCost
 from smart_context.plugin.selection.last_request import SharedTokens, cost_document
 from smart_context.relevance.reasons import Reason
 
@@ -87,7 +87,7 @@ def cost_of(receipt: Receipt, prices: Prices) -> CostResult:
 
 def spent_of(receipt: Receipt, prices: Prices) -> JsonObject | None:
     """The tokens and price of a turn's requests and answer; `None` if nothing was answered."""
-    spent = Spent.of(receipt)
+    spent = TurnCost.of(receipt)
     if spent is None:
         return None
     return {

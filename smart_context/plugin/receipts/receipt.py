@@ -262,16 +262,16 @@ def _end(topic: str, detail: str) -> str:
     return f",{_quoted(topic)}" if topic else ""
 
 
-class Digest:
+class PromptDigest:
     """The digest of a request's messages so far; a longer request can continue it."""
 
     def __init__(self) -> None:
         self._hash = hashlib.sha256(b"[")
         self._messages, self._characters = 0, 1
 
-    def going_on(self, texts: Sequence[str]) -> "Digest":
+    def going_on(self, texts: Sequence[str]) -> "PromptDigest":
         """The digest with more messages, in their canonical form."""
-        longer, text = Digest(), ",".join(texts)
+        longer, text = PromptDigest(), ",".join(texts)
         if texts and self._messages:
             text = f",{text}"
         longer._hash = self._hash.copy()
@@ -293,7 +293,7 @@ class Digest:
 
 def sent_digest(prompt: Sequence[PromptMessage]) -> dict[str, Any]:
     """A digest of a request's messages, their number and their size."""
-    return Digest().going_on([canonical(message) for message in prompt]).to_dict()
+    return PromptDigest().going_on([canonical(message) for message in prompt]).to_dict()
 
 
 def canonical(message: PromptMessage) -> str:
@@ -429,7 +429,7 @@ class SentRequest:
     texts: Sequence[str] = ()  # each message in its canonical form
     tokens: Sequence[int] = ()  # the tokens of the texts in each message
     tools: str | None = None  # the schemas of the tools; `None` if unknown
-    read: Digest = field(default_factory=Digest)
+    read: PromptDigest = field(default_factory=PromptDigest)
 
     @cached_property
     def digest(self) -> dict[str, Any]:
@@ -465,7 +465,9 @@ def sent_request(
             texts.append(canonical(message))
             tokens.append(tokens_of_texts(message, count_tokens))
     begins_as_before = same == len(before.messages)
-    read = before.read.going_on(texts[same:]) if begins_as_before else Digest().going_on(texts)
+    read = (
+        before.read.going_on(texts[same:]) if begins_as_before else PromptDigest().going_on(texts)
+    )
     return SentRequest(messages, texts, tokens, tools, read)
 
 

@@ -18,13 +18,13 @@ from smart_context.plugin.selection.last_request import (
     SharedTokens,
     head_from,
 )
-from smart_context.plugin.settings import Cache
+from smart_context.plugin.settings import ProviderCache
 from smart_context.relevance.reasons import FILTERED, OUT, ReasonKind
 
 By = Literal["day", "model", "chat", "client"]
 
 
-class Spent(NamedTuple):
+class TurnCost(NamedTuple):
     """The tokens of one turn."""
 
     day: str  # such as `2026-11-25`, in UTC
@@ -39,7 +39,7 @@ class Spent(NamedTuple):
     is_counted: bool
 
     @classmethod
-    def of(cls, receipt: Receipt) -> "Spent | None":
+    def of(cls, receipt: Receipt) -> "TurnCost | None":
         """The tokens of a receipt; `None` if it is damaged, nothing was sent or no answer began.
 
         Without a model, passages are quoted and nothing is sent.
@@ -110,7 +110,7 @@ def _of_last_request(receipt: Receipt) -> Mapping[str, int]:
 
 
 @dataclass(slots=True)
-class Sum:
+class CostSum:
     """The sum of turns."""
 
     turns: int = 0
@@ -123,7 +123,7 @@ class Sum:
     price: float | None = None
     unpriced: int = 0  # the number of turns without a known price
 
-    def add(self, spent: Spent, prices: Prices) -> None:
+    def add(self, spent: TurnCost, prices: Prices) -> None:
         """Add a turn."""
         self.turns += 1
         self.sent += spent.sent
@@ -143,16 +143,16 @@ class Sum:
 
 
 def summed(
-    turns: Iterable[tuple[str, Spent]], name_of: Callable[[str, Spent], str], prices: Prices
-) -> dict[str, Sum]:
+    turns: Iterable[tuple[str, TurnCost]], name_of: Callable[[str, TurnCost], str], prices: Prices
+) -> dict[str, CostSum]:
     """The sums of turns by name.
 
     Args:
         turns: Each with its chat's id.
     """
-    sums: dict[str, Sum] = {}
+    sums: dict[str, CostSum] = {}
     for chat_id, spent in turns:
-        sums.setdefault(name_of(chat_id, spent), Sum()).add(spent, prices)
+        sums.setdefault(name_of(chat_id, spent), CostSum()).add(spent, prices)
     return sums
 
 
@@ -164,7 +164,7 @@ class BeforeTurn:
     """The chat's last request before a turn, with the times and the cache of the turn."""
 
     last: LastRequest | None  # the chat's last request; `None` if there is none
-    cache: Cache
+    cache: ProviderCache
     asked_at: float  # the time when the turn's request began, in seconds since 1970
     at: str  # the time when the turn was over, ISO 8601
     seconds: float | None = None  # from `asked_at` to the end of the answer

@@ -18,7 +18,7 @@ from smart_context.plugin.receipts.receipt import (
     Receipt,
     client_fields,
 )
-from smart_context.plugin.receipts.spent import Spent, last_request_of
+from smart_context.plugin.receipts.spent import TurnCost, last_request_of
 from smart_context.plugin.selection.last_request import LastRequest
 from smart_context.storage.ports import Limits, Log, Logs, Revision
 
@@ -64,15 +64,15 @@ class StoredReceipts:
         self._client_fields: _Kept[JsonObject] = LRUCache(MAX_CHATS)
         self._last: _Kept[LastRequest | None] = LRUCache(MAX_MESSAGES, _messages_in)
         self._is_current: Lookups[ChatId, bool] = Lookups()
-        self._spent: _Kept[tuple[Spent, ...]] = LRUCache(MAX_SPENT)
+        self._spent: _Kept[tuple[TurnCost, ...]] = LRUCache(MAX_SPENT)
         self._unreadable: set[ChatId] = set()
 
-    async def spent(self, chat_id: ChatId) -> tuple[Spent, ...]:
+    async def spent(self, chat_id: ChatId) -> tuple[TurnCost, ...]:
         """The tokens of each turn, newest first; read again only if the log has changed."""
         return await self._current(
             self._spent,
             chat_id,
-            lambda newest: tuple(filter(None, map(Spent.of, islice(newest, MAX_TURNS)))),
+            lambda newest: tuple(filter(None, map(TurnCost.of, islice(newest, MAX_TURNS)))),
             unknown=(),
         )
 

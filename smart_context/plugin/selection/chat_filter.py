@@ -17,7 +17,7 @@ from smart_context.host.events.events import Event
 from smart_context.host.models import MODEL, choice_in, chosen
 from smart_context.plugin.choices.sidecars import ChatSidecar, Sidecars
 from smart_context.plugin.choices.state import FilterState
-from smart_context.plugin.choices.undo import Undoable
+from smart_context.plugin.choices.undo import UndoPreview
 from smart_context.plugin.selection.decision import ChatView, Decision
 from smart_context.plugin.selection.documents import filter_result
 from smart_context.plugin.selection.selector import ContextSelector
@@ -54,7 +54,7 @@ class ChatFilter:
     selector: ContextSelector
     build_history: BuildHistory
     emit: Callable[[Event[Any], JsonObject, PersonId], None]
-    undoable: Callable[[ChatId], Undoable]
+    undoable: Callable[[ChatId], UndoPreview]
     # gives the reason why the chosen role can't be used; empty if it can
     role_problem: Callable[[FilterState], Awaitable[str]]
     _costs: list[CostOf] = field(init=False, default_factory=list)

@@ -63,7 +63,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Meant:
+class TopicGuess:
     """The topics that a text being written is clearly about."""
 
     topics: tuple[str, ...] = ()  # the labels: none, one, or two

@@ -10,7 +10,7 @@ import numpy as np
 from smart_context.base.results import FilterResult
 from smart_context.base.text.saying import said
 from smart_context.chat.messages import MessageId
-from smart_context.plugin.choices.undo import Undoable
+from smart_context.plugin.choices.undo import UndoPreview
 from smart_context.plugin.selection.decision import ChatView, Decision
 from smart_context.plugin.selection.window_budget import NOTICE, Absence, absences
 from smart_context.relevance.reasons import KINDS, ReasonKind
@@ -25,7 +25,7 @@ HELD_BY_PROVIDER = (
 
 
 def filter_result(
-    view: ChatView, decision: Decision, *, role_problem: str, undoable: Undoable
+    view: ChatView, decision: Decision, *, role_problem: str, undoable: UndoPreview
 ) -> FilterResult:
     """The filter, and its result as the page shows it.
 

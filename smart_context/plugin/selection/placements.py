@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from smart_context.chat.messages import Message, MessageId
 from smart_context.plugin.choices.state import FilterState
-from smart_context.topics.values import Held, Topic
+from smart_context.topics.values import FixedTopics, Topic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -60,13 +60,17 @@ def _labels_inside(label: str, topics: Sequence[Topic]) -> frozenset[str]:
     return frozenset([label, *(topic.label for topic in topics if topic.parent_id in ids)])
 
 
-def _is_elsewhere(message_id: MessageId, held: Held, label: str, labels: frozenset[str]) -> bool:
+def _is_elsewhere(
+    message_id: MessageId, held: FixedTopics, label: str, labels: frozenset[str]
+) -> bool:
     about, apart = held.about.get(message_id), held.apart.get(message_id, frozenset())
     is_of_another = about is not None and labels.isdisjoint(about)
     return is_of_another or label in apart or labels <= apart
 
 
-def _said(held: Held, active: Sequence[str], topics: Sequence[Topic]) -> dict[MessageId, str]:
+def _said(
+    held: FixedTopics, active: Sequence[str], topics: Sequence[Topic]
+) -> dict[MessageId, str]:
     """The messages that were said under a picked topic, each with the one that it belongs to."""
     members = {t.label: frozenset(t.message_ids) for t in topics if t.label in active}
     found: dict[MessageId, str] = {}

@@ -26,7 +26,7 @@ from smart_context.chat.messages import (
 from smart_context.host.request.prompt import without_silent
 from smart_context.plugin.choices.sidecars import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
-from smart_context.plugin.selection.decision import ChatView, Decision, Meant
+from smart_context.plugin.selection.decision import ChatView, Decision, TopicGuess
 from smart_context.plugin.selection.pinned import with_pinned_restored
 from smart_context.plugin.selection.placements import NO_PLACEMENTS, placements_of
 from smart_context.plugin.selection.window_budget import WindowBudget
@@ -205,7 +205,7 @@ class ContextSelector:
         state = view.sidecar.state
         return self.budget.applied(selection, candidates, keep=keep, state=state)
 
-    async def topics_about(self, view: ChatView, text: str) -> Meant:
+    async def topics_about(self, view: ChatView, text: str) -> TopicGuess:
         """The top-level topics that a text is clearly about; none on failure or if one is muted."""
         places = {message.id: place for place, message in enumerate(view.messages)}
         inside = {topic.label: topic for topic in view.sidecar.topics}
@@ -224,7 +224,7 @@ class ContextSelector:
                 )
         except (TimeoutError, SmartContextError) as failure:
             self.logger.warning("no topics can be suggested: %s", failure)
-            return Meant()
+            return TopicGuess()
         labels = list(known)
         picked = _with_wholes(view.sidecar)
         other = clearly_elsewhere(near, [n for n, x in enumerate(labels) if x in picked])
@@ -233,7 +233,7 @@ class ContextSelector:
         hidden = frozenset(view.sidecar.state.hidden)
         # No message of a muted topic can be sent, so a question about it would get none.
         is_muted = [hidden.issuperset(topic.message_ids) for topic in topics]
-        return Meant(
+        return TopicGuess(
             topics=() if any(is_muted) else tuple(topic.label for topic in topics),
             elsewhere=elsewhere
             if elsewhere and not hidden.issuperset(elsewhere.message_ids)

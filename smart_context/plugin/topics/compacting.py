@@ -20,7 +20,7 @@ from smart_context.chat.messages import (
 )
 from smart_context.chat.tool_pairs import NO_CALLER, find_tool_pairs
 from smart_context.plugin.choices.sidecars import Sidecars
-from smart_context.plugin.choices.undo import Step, Summary, UndoSteps
+from smart_context.plugin.choices.undo import Summary, UndoStep, UndoSteps
 from smart_context.plugin.forecast.commands import RequestCosts
 from smart_context.plugin.selection.chat_filter import ChatFilter
 from smart_context.plugin.selection.decision import ChatView
@@ -237,7 +237,7 @@ class TopicCompaction:
         await self.chats.update(chat_id, put, creates=False)
         now = await self.sidecars.of(chat_id)
         done = Summary(message_id=made.id, words=f"{', '.join(labels)} summed up")
-        self.steps.push(chat_id, Step(before=now, after=now.state, summary=done))
+        self.steps.push(chat_id, UndoStep(before=now, after=now.state, summary=done))
         await self.chat_filter.announce(chat_id)
 
 

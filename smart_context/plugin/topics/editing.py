@@ -22,9 +22,9 @@ from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.choices.topic_edits import TopicEdits, checked_label
 from smart_context.plugin.choices.undo import (
     Assignment,
-    Step,
     Summary,
     TopicEdit,
+    UndoStep,
     UndoSteps,
     difference_in_words,
 )
@@ -216,7 +216,7 @@ class TopicEditing:
             await self.chat_filter.announce(chat_id)
         return await self.chat_filter.topics(chat_id)
 
-    async def _restore(self, chat_id: ChatId, step: Step, *, stored: bool) -> None:
+    async def _restore(self, chat_id: ChatId, step: UndoStep, *, stored: bool) -> None:
         try:
             await self.sidecars.restore(
                 chat_id, step.before.state, instead_of=step.after, stored=stored
@@ -225,7 +225,7 @@ class TopicEditing:
             self.steps.push(chat_id, step)
             raise
 
-    async def _remove_summary(self, chat_id: ChatId, summary: Summary, step: Step) -> None:
+    async def _remove_summary(self, chat_id: ChatId, summary: Summary, step: UndoStep) -> None:
         """Remove a summary, so that the messages that it replaced are sent again."""
 
         def remove(document: JsonObject) -> None:

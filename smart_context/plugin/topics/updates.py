@@ -18,7 +18,7 @@ from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.llm.models import Embedder, Matrix
 from smart_context.plugin.choices.sidecars import ChatSidecar, Sidecars
 from smart_context.plugin.choices.state import FilterState
-from smart_context.plugin.choices.undo import Step, TopicMoves, UndoSteps
+from smart_context.plugin.choices.undo import TopicMoves, UndoStep, UndoSteps
 from smart_context.relevance.vectors.cache import EmbeddingCache
 from smart_context.storage.ports import Chats, Leases
 from smart_context.topics.extraction import TopicExtractor, TopicJudge, is_readable
@@ -335,7 +335,7 @@ class TopicUpdates:
             now = (await self.sidecars.of(chat_id)).state
             settled = replace(now, edits=now.edits.settle(ids))
             before = ChatSidecar(state=settled)
-            step = Step(before=before, after=now, topics=TopicMoves(moves=tuple(told)))
+            step = UndoStep(before=before, after=now, topics=TopicMoves(moves=tuple(told)))
             self.steps.push(chat_id, step)
         return told
 

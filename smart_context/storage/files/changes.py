@@ -32,7 +32,7 @@ _APPEARS_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Touched:
+class ChangedChats:
     """The chats whose document, or whose JSON side-car, may have changed."""
 
     documents: frozenset[ChatId] = frozenset()
@@ -41,7 +41,7 @@ class Touched:
 
 async def changed_chats(
     folder: Place, *, look_again_s: float = LOOK_AGAIN_S
-) -> AsyncGenerator[Touched | None, None]:
+) -> AsyncGenerator[ChangedChats | None, None]:
     """Chats whose files may have changed; `None` for "any of them".
 
     Args:
@@ -65,7 +65,9 @@ async def _until_there(folder: Place, look_again_s: float) -> None:
         await asyncio.sleep(look_again_s)
 
 
-async def _reported(folder: Place, look_again_s: float) -> AsyncGenerator[Touched | None, None]:
+async def _reported(
+    folder: Place, look_again_s: float
+) -> AsyncGenerator[ChangedChats | None, None]:
     watched = await run_uncancelled(lambda: _inode(folder))
     reports = awatch(
         folder.path,
@@ -82,9 +84,9 @@ async def _reported(folder: Place, look_again_s: float) -> AsyncGenerator[Touche
                 return  # the folder was replaced by another, which needs a new watch
 
 
-def _touched_in(batch: set[tuple[Change, str]]) -> Touched:
+def _touched_in(batch: set[tuple[Change, str]]) -> ChangedChats:
     names = [Path(path).name for _, path in batch]
-    return Touched(
+    return ChangedChats(
         frozenset(filter(None, map(chat_id_of, names))),
         frozenset(filter(None, map(sidecar_chat_of, names))),
     )

@@ -50,7 +50,7 @@ class Stored:
         return self.signature.size + _PER_MESSAGE * len(self.version.entries)
 
 
-class Damaged(Exception):
+class ChatFileDamaged(Exception):
     """A file that can't be read as a chat.
 
     Attributes:
@@ -109,7 +109,7 @@ class ChatFiles:
         try:
             return Stored(signature, read_version(content, known.version if known else None))
         except NotAChat as error:
-            raise Damaged(signature, str(error)) from None
+            raise ChatFileDamaged(signature, str(error)) from None
 
     def put(self, chat_id: ChatId, version: Version, read: Stored | None) -> Stored:
         """Store a version that was derived from `read`, merged with changes since then.
@@ -152,7 +152,7 @@ class ChatFiles:
     def _note(self, chat_id: ChatId, version: Version, signature: Signature) -> None:
         self._being_put[chat_id] = Stored(signature, version)
 
-    def set_aside(self, chat_id: ChatId, damaged: Damaged) -> Path | None:
+    def set_aside(self, chat_id: ChatId, damaged: ChatFileDamaged) -> Path | None:
         """Rename a damaged file and return its new path; `None` if it changed meanwhile.
 
         Raises:

@@ -16,7 +16,7 @@ from smart_context.base.threads import run_uncancelled
 from smart_context.chat.documents.document import Version
 from smart_context.chat.messages import ChatId
 from smart_context.storage.files.changes import FileChanges
-from smart_context.storage.files.chat_files import ChatFiles, Damaged, Stored
+from smart_context.storage.files.chat_files import ChatFileDamaged, ChatFiles, Stored
 from smart_context.storage.files.listing import FileList
 from smart_context.storage.files.trash import FileTrash, move_back, move_to_trash
 from smart_context.storage.merging import ChatLocks, MergingChats
@@ -111,7 +111,7 @@ class FileVersions:
         for _ in range(_LOOKS_AT_DAMAGE):
             try:
                 return await run_uncancelled(work)
-            except Damaged as error:
+            except ChatFileDamaged as error:
                 damaged = error
             if damaged.is_fresh:
                 await asyncio.sleep(_LOOK_PAUSE_S)
@@ -122,7 +122,7 @@ class FileVersions:
             "Try again in a moment."
         )
 
-    async def _set_aside(self, chat: ChatId, damaged: Damaged) -> None:
+    async def _set_aside(self, chat: ChatId, damaged: ChatFileDamaged) -> None:
         target = await run_uncancelled(lambda: self._files.set_aside(chat, damaged))
         if target is None:
             return  # it changed meanwhile: read it again

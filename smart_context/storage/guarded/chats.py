@@ -19,7 +19,7 @@ from smart_context.chat.ids import unknown_chat
 from smart_context.chat.listed.rows import ChatRow, DeletedChat
 from smart_context.chat.listed.search import MOST_HITS, ChatHit
 from smart_context.chat.messages import ChatId, Message
-from smart_context.storage.guarded.owners import Owners
+from smart_context.storage.guarded.owners import OwnershipIndex
 from smart_context.storage.names import not_in_trash
 from smart_context.storage.ports import (
     ChangeListener,
@@ -98,7 +98,7 @@ class PersonalTrash:
 class KnownChanges:
     """Reports a change after reading the chat's owner; satisfies `ChatChanges`."""
 
-    def __init__(self, inner: ChatChanges, owners: Owners) -> None:
+    def __init__(self, inner: ChatChanges, owners: OwnershipIndex) -> None:
         self._inner = inner
         self._owners = owners
         self._telling: set[asyncio.Task[None]] = set()
@@ -128,7 +128,7 @@ class KnownChanges:
 class PersonalChats:
     """The chats that the person who asks may use; satisfies `Chats`."""
 
-    def __init__(self, inner: Chats, owners: Owners) -> None:
+    def __init__(self, inner: Chats, owners: OwnershipIndex) -> None:
         self._inner = inner
         self._owners = owners
         self.listing = PersonalList(inner.listing)

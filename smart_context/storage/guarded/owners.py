@@ -17,7 +17,7 @@ HOLDERS = "holders"
 """The kind of the documents that record holders of attached files: one per file and holder."""
 
 
-class Owners:
+class OwnershipIndex:
     """Knows who owns each chat and who holds each attached file of a storage.
 
     An attached file is known by its digest, so it may have several holders: each person who has

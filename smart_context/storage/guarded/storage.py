@@ -12,7 +12,7 @@ from smart_context.chat.files.attached_file import AttachedFile
 from smart_context.chat.ids import unknown_chat
 from smart_context.chat.messages import ChatId
 from smart_context.storage.guarded.chats import PersonalChats
-from smart_context.storage.guarded.owners import Owners
+from smart_context.storage.guarded.owners import OwnershipIndex
 from smart_context.storage.ports import (
     Blobs,
     ChatDocuments,
@@ -34,7 +34,7 @@ _NOT_THEIRS = "Only the person whose context it is can delete or share it."
 class PersonalDocuments:
     """JSON objects of the chats that the person who asks may use."""
 
-    def __init__(self, inner: ChatDocuments, owners: Owners) -> None:
+    def __init__(self, inner: ChatDocuments, owners: OwnershipIndex) -> None:
         self._inner = inner
         self._owners = owners
 
@@ -66,7 +66,7 @@ class PersonalDocuments:
 class PersonalLogs:
     """Logs of the chats that the person who asks may use."""
 
-    def __init__(self, inner: Logs, owners: Owners) -> None:
+    def __init__(self, inner: Logs, owners: OwnershipIndex) -> None:
         self._inner = inner
         self._owners = owners
 
@@ -80,7 +80,7 @@ class PersonalLogs:
 
 
 class _PersonalLog:
-    def __init__(self, inner: Log, chat_id: ChatId, owners: Owners) -> None:
+    def __init__(self, inner: Log, chat_id: ChatId, owners: OwnershipIndex) -> None:
         self._inner = inner
         self._chat_id = chat_id
         self._owners = owners
@@ -218,7 +218,7 @@ class PersonalContexts:
         return shared is not None
 
 
-async def may_use_chat(owners: Owners, chat_id: str) -> bool:
+async def may_use_chat(owners: OwnershipIndex, chat_id: str) -> bool:
     """True if the person who asks may use a chat, or create it."""
     person = person_asking()
     if person is None:
@@ -240,17 +240,17 @@ def _shared_key(key: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class People:
+class SharedStorage:
     """A storage that several people share, and the owners of its contents."""
 
     storage: Storage  # the guarded storage: each person reaches their share of it
-    owners: Owners  # the owners of the chats and files
+    owners: OwnershipIndex  # the owners of the chats and files
     contexts: PersonalContexts  # the named contexts of each person, and the shared ones
 
 
-def guarded(storage: Storage) -> People:
+def guarded(storage: Storage) -> SharedStorage:
     """Guard a storage, so that each person reaches only what is theirs or shared."""
-    owners = Owners(storage)
+    owners = OwnershipIndex(storage)
     contexts = PersonalContexts(storage.vault_documents)
 
     def clear_up(now: float) -> Sequence[str]:
@@ -267,7 +267,7 @@ def guarded(storage: Storage) -> People:
         blobs=PersonalBlobs(storage.blobs, owners),
         clear_up=clear_up,
     )
-    return People(storage=personal, owners=owners, contexts=contexts)
+    return SharedStorage(storage=personal, owners=owners, contexts=contexts)
 
 
 class PersonalBlobs:
@@ -276,7 +276,7 @@ class PersonalBlobs:
     Satisfies `Blobs`. Knowing the digest of a file is not enough to open it.
     """
 
-    def __init__(self, inner: Blobs, owners: Owners) -> None:
+    def __init__(self, inner: Blobs, owners: OwnershipIndex) -> None:
         self._inner = inner
         self._owners = owners
 

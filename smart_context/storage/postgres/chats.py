@@ -38,7 +38,7 @@ from smart_context.storage.postgres.database import Database, count, locked_plac
 from smart_context.storage.postgres.listening import Changes, Listener, tell_others
 from smart_context.storage.postgres.rows import StoredChat, read_chat, storable, write_chat
 from smart_context.storage.postgres.schema import Connection
-from smart_context.storage.postgres.vectors import Meanings
+from smart_context.storage.postgres.vectors import VectorSearch
 
 _MOST_PERSONS = 200
 """The most persons whose lists are remembered, to be shown while the database is away."""
@@ -84,7 +84,7 @@ LIMIT %(limit)s
 class PostgresList:
     """The chats of a database, one row each; satisfies `ChatList`."""
 
-    def __init__(self, database: Database, meanings: Meanings) -> None:
+    def __init__(self, database: Database, meanings: VectorSearch) -> None:
         self._database = database
         self._meanings = meanings
         self._known: MutableMapping[PersonId, tuple[ChatRow, ...]] = LRUCache(_MOST_PERSONS)
@@ -301,7 +301,7 @@ WHERE c.id = %s AND c.deletion = '' AND c.revision IS NOT NULL
 class PostgresVersions:
     """The newest version of each chat; satisfies `VersionStore`."""
 
-    def __init__(self, database: Database, listener: Listener, meanings: Meanings) -> None:
+    def __init__(self, database: Database, listener: Listener, meanings: VectorSearch) -> None:
         self._database = database
         self.listing = PostgresList(database, meanings)
         self.changes = Changes(database, listener)
@@ -380,7 +380,7 @@ def encoded_name(key: str) -> str:
 
 
 def postgres_chats(
-    database: Database, listener: Listener, meanings: Meanings
+    database: Database, listener: Listener, meanings: VectorSearch
 ) -> MergingChats[StoredChat]:
     """The chats of the vault that a database holds."""
     return MergingChats(PostgresVersions(database, listener, meanings), ChatLocks())

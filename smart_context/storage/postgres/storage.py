@@ -14,7 +14,7 @@ from smart_context.storage.postgres.documents import PostgresDocuments, Postgres
 from smart_context.storage.postgres.listening import Listener, PostgresEvents
 from smart_context.storage.postgres.logs import PostgresLogs
 from smart_context.storage.postgres.shared import PostgresLeases, PostgresRecords
-from smart_context.storage.postgres.vectors import Meanings, PostgresVectors
+from smart_context.storage.postgres.vectors import PostgresVectors, VectorSearch
 
 Identity = Callable[[], Awaitable[str]]
 """Returns the id of a database's vault, which tells it from other vaults."""
@@ -38,7 +38,7 @@ def postgres_storage(
     listener = Listener(database)
     blobs = PostgresBlobs(database, read_text)
     answers = PostgresAnswers(database)
-    meanings = Meanings(database)
+    meanings = VectorSearch(database)
 
     async def identity() -> str:
         found = await database.do(row("SELECT id::text FROM vault_identity"))

@@ -85,7 +85,7 @@ WHERE vector_dims(value) = {0}
 """
 
 
-class Meanings:
+class VectorSearch:
     """Search by meaning over all chats of a person; does nothing without pgvector.
 
     Vectors are stored a second time, as half floats with one HNSW index for each width. A filter
@@ -243,7 +243,7 @@ Row = tuple[bytes, bytes]
 class PostgresVectors:
     """The vectors of the chats of a database; satisfies `Vectors`."""
 
-    def __init__(self, database: Database, meanings: Meanings) -> None:
+    def __init__(self, database: Database, meanings: VectorSearch) -> None:
         self._database = database
         self._meanings = meanings
 
@@ -254,7 +254,9 @@ class PostgresVectors:
 class VectorRows:
     """The vectors of one chat; satisfies `ChatVectors`."""
 
-    def __init__(self, database: Database, meanings: Meanings, chat: ChatId, model: str) -> None:
+    def __init__(
+        self, database: Database, meanings: VectorSearch, chat: ChatId, model: str
+    ) -> None:
         self._database = database
         self._meanings = meanings
         self._chat = chat

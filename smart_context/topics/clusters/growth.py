@@ -52,7 +52,7 @@ _MOST_FREE, _MOST_SPLIT, _MOST_GROUPS = 500, 2_500, 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Units:
+class QuestionUnits:
     """The u units of a chat, each a question with its answers."""
 
     rows: Matrix  # shape (u, d), unit rows
@@ -78,7 +78,7 @@ class Units:
         return int(self.sizes[group].sum())
 
 
-def grown(units: Units, before: Labels) -> Labels:
+def grown(units: QuestionUnits, before: Labels) -> Labels:
     """The new group of each unit; `NO_GROUP` for units that fit none and are too few to found one.
 
     Args:
@@ -101,7 +101,7 @@ def grown(units: Units, before: Labels) -> Labels:
     return _without_too_large(units, kept)
 
 
-def _joined(units: Units, start: Labels, free: Labels, *, first_new: int) -> Labels:
+def _joined(units: QuestionUnits, start: Labels, free: Labels, *, first_new: int) -> Labels:
     """Average linkage of the free units with groups and with each other; groups stay apart."""
     known = np.unique(start[start != NO_GROUP])
     grouped = np.flatnonzero(start != NO_GROUP)
@@ -126,7 +126,7 @@ def _joined(units: Units, start: Labels, free: Labels, *, first_new: int) -> Lab
     return found
 
 
-def _movable(units: Units, before: Labels) -> NDArray[np.bool_]:
+def _movable(units: QuestionUnits, before: Labels) -> NDArray[np.bool_]:
     """Shape (u,): True for units shortly before the new ones, and for units of small groups."""
     places = np.arange(len(before))
     is_recent = (places >= units.new_from - _RECENT) & (places < units.new_from)
@@ -135,7 +135,7 @@ def _movable(units: Units, before: Labels) -> NDArray[np.bool_]:
     return np.asarray(is_recent | is_small, dtype=np.bool_)
 
 
-def _part_unlike(units: Units, before: Labels, joined: Labels, *, first_new: int) -> None:
+def _part_unlike(units: QuestionUnits, before: Labels, joined: Labels, *, first_new: int) -> None:
     """Separate the units of each new group that is held together only by the neighbours' bonus."""
     if len(joined) <= _LONE_FROM:
         return
@@ -151,7 +151,7 @@ def _part_unlike(units: Units, before: Labels, joined: Labels, *, first_new: int
             number += len(members)
 
 
-def _with_old_numbers(units: Units, before: Labels, joined: Labels) -> Labels:
+def _with_old_numbers(units: QuestionUnits, before: Labels, joined: Labels) -> Labels:
     """The same groups; a new group with most messages of a vanished one gets its number."""
     gone = np.setdiff1d(before[before != NO_GROUP], joined)
     new = np.setdiff1d(joined[joined != NO_GROUP], before)
@@ -169,7 +169,9 @@ def _with_old_numbers(units: Units, before: Labels, joined: Labels) -> Labels:
     return named
 
 
-def _founded(units: Units, joined: Labels, *, first_new: int) -> Iterator[tuple[int, Labels]]:
+def _founded(
+    units: QuestionUnits, joined: Labels, *, first_new: int
+) -> Iterator[tuple[int, Labels]]:
     """The short new groups, the smallest first, with their units at the time."""
     groups = [int(group) for group in np.unique(joined) if group >= first_new]
     for group in sorted(groups, key=lambda each: (units.held(joined == each), each)):
@@ -178,7 +180,9 @@ def _founded(units: Units, joined: Labels, *, first_new: int) -> Iterator[tuple[
             yield group, members
 
 
-def _place_for(units: Units, joined: Labels, group: int, members: Labels, *, first_new: int) -> int:
+def _place_for(
+    units: QuestionUnits, joined: Labels, group: int, members: Labels, *, first_new: int
+) -> int:
     """The group that a short new one joins; its own number if it founds a topic.
 
     `NO_GROUP` if it has to wait.
@@ -210,7 +214,7 @@ def _place_for(units: Units, joined: Labels, group: int, members: Labels, *, fir
     return NO_GROUP if is_lone and count > _LONE_FROM else group
 
 
-def _standing_out(units: Units, groups: Labels, unit: int) -> int:
+def _standing_out(units: QuestionUnits, groups: Labels, unit: int) -> int:
     """The only group with units similar to this one; `NO_GROUP` if there are several, or none."""
     known = np.unique(groups[groups != NO_GROUP])
     several: list[tuple[float, int]] = []
@@ -240,7 +244,7 @@ def _first_by(alike: list[tuple[float, int]], least: float, margin: float) -> in
     return ordered[0][1] if ordered[0][0] - second >= margin else NO_GROUP
 
 
-def _with_good_reasons(units: Units, before: Labels, after: Labels) -> Labels:
+def _with_good_reasons(units: QuestionUnits, before: Labels, after: Labels) -> Labels:
     """The new groups, without moves of too little gain, or of too much of a group."""
     kept = after.copy()
     is_moved = (before != NO_GROUP) & (before != after)
@@ -257,7 +261,7 @@ def _with_good_reasons(units: Units, before: Labels, after: Labels) -> Labels:
     return kept
 
 
-def _gain(units: Units, before: Labels, after: Labels, members: Labels) -> float:
+def _gain(units: QuestionUnits, before: Labels, after: Labels, members: Labels) -> float:
     """The similarity of these units to their new group, less that to the rest of the old one."""
     rest = np.setdiff1d(np.flatnonzero(before == before[members[0]]), members)
     new = after[members[0]]
@@ -274,7 +278,7 @@ def _gain(units: Units, before: Labels, after: Labels, members: Labels) -> float
     return hold_together(units.rows[members]) - now
 
 
-def _settle_left_alone(units: Units, before: Labels, groups: Labels) -> None:
+def _settle_left_alone(units: QuestionUnits, before: Labels, groups: Labels) -> None:
     """Let a unit that is alone in its new group join a group like it, or wait."""
     if len(groups) <= _LONE_FROM:
         return
@@ -284,7 +288,7 @@ def _settle_left_alone(units: Units, before: Labels, groups: Labels) -> None:
             groups[members] = _standing_out(units, groups, int(members[0]))
 
 
-def _without_too_large(units: Units, groups: Labels) -> Labels:
+def _without_too_large(units: QuestionUnits, groups: Labels) -> Labels:
     """Make one part of each group that is too large a group; later turns split it further."""
     found = groups.copy()
     for group in np.unique(groups[groups != NO_GROUP]):
@@ -297,7 +301,7 @@ def _without_too_large(units: Units, groups: Labels) -> Labels:
     return found
 
 
-def _part_of(units: Units, members: Labels, *, most: float) -> Labels:
+def _part_of(units: QuestionUnits, members: Labels, *, most: float) -> Labels:
     """The largest coherent part of a group, with at most `most` messages."""
     bonus = np.where(np.diff(members) == 1, units.bonus[members[:-1]], 0)
     sizes = units.sizes[members]

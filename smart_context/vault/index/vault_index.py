@@ -50,7 +50,7 @@ class IndexedChanges(NamedTuple):
     keys: frozenset[str] = frozenset()
 
 
-class Intake:
+class IndexReader:
     """Reads changed files into a store.
 
     Args:
@@ -257,7 +257,7 @@ class VaultIndex:
         self.revision = 0
         self.without = _below(root, memory_dir)
         self._files = VaultFiles(root)
-        self._intake = Intake(root, self.without)
+        self._intake = IndexReader(root, self.without)
         self._lock = threading.RLock()
         self.caches = caches
         self._place = IndexPlace(caches)

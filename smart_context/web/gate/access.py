@@ -33,7 +33,7 @@ class BrowserLogin:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Welcome:
+class LoginSecrets:
     """The secrets that a browser gets for a start link."""
 
     cookie: str  # the value of the cookie
@@ -90,7 +90,7 @@ class GateSecrets:
 
     async def follow_link(
         self, link_token: str, *, user_agent: str, previous: BrowserLogin | None
-    ) -> Welcome | None:
+    ) -> LoginSecrets | None:
         """Use up a start link; `None` when it is unknown, used or too old.
 
         Args:
@@ -106,7 +106,7 @@ class GateSecrets:
             instead_of=previous.id if previous else None,
             claim=self._digest("code", code),
         )
-        return Welcome(cookie=f"{session_id}.{secret}", code=code)
+        return LoginSecrets(cookie=f"{session_id}.{secret}", code=code)
 
     async def claim_key(self, login: BrowserLogin, code: str) -> str | None:
         """The key of a browser that has just followed a start link; given out once."""

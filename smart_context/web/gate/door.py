@@ -42,7 +42,7 @@ _ASSETS = ("/static/", "/favicon.ico")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Admitted:
+class AdmittedRequest:
     """The identity of a request that is let in."""
 
     person: PersonId  # the person who asks
@@ -75,7 +75,7 @@ class Redirect:
     is_from_elsewhere: bool = False
 
 
-Verdict = Admitted | KeyPage | KeyGiven | Redirect | Refusal | Response
+Verdict = AdmittedRequest | KeyPage | KeyGiven | Redirect | Refusal | Response
 
 
 class AnyDoor(Protocol):
@@ -147,7 +147,7 @@ class ClientDoor:
         if facts.is_socket:
             return None
         if facts.path in (OPEN_PATH, READY_PATH):
-            return Admitted(person=NOBODY)
+            return AdmittedRequest(person=NOBODY)
         return await self._by_key(facts) if is_for_clients(facts.path) else None
 
     async def _by_key(self, facts: RequestFacts) -> Verdict:
@@ -156,7 +156,7 @@ class ClientDoor:
         try:
             async with self._throttle.attempt(facts.peer) as attempt:
                 if holder := await self._ring.holder_of(facts.header("authorization")):
-                    return Admitted(person=holder.person, key=holder.name)
+                    return AdmittedRequest(person=holder.person, key=holder.name)
                 await attempt.fail()
                 return NO_CLIENT_KEY
         except TooManyAttempts:
@@ -203,7 +203,7 @@ class Door:
         try:
             async with self._throttle.attempt(facts.peer) as attempt:
                 if self._access.accepts_bearer(authorization):
-                    return Admitted(person=OWNER)
+                    return AdmittedRequest(person=OWNER)
                 await attempt.fail()
                 return WRONG_TOKEN
         except TooManyAttempts:
@@ -251,12 +251,12 @@ class Door:
         file_pass = self._access.file_pass(login)
         if facts.key is not None:
             has_key = self._access.accepts_key(login, facts.key)
-            let_in = Admitted(person=OWNER, session_id=login.id, file_pass=file_pass)
+            let_in = AdmittedRequest(person=OWNER, session_id=login.id, file_pass=file_pass)
             return let_in if has_key else NO_KEY
         if not facts.is_read:
             return NO_KEY
         if needs_no_key(facts.path) or has_pass(facts, file_pass):
-            return Admitted(person=OWNER, session_id=login.id)
+            return AdmittedRequest(person=OWNER, session_id=login.id)
         return NO_KEY if facts.path.startswith("/api/") else KeyPage()
 
 
@@ -302,7 +302,7 @@ class ProxyDoor:
         except UnicodeDecodeError:
             return NOT_NAMED
         person = person_named(name, self.settings.owner)
-        return NOT_NAMED if person is None else Admitted(person=person, name=name)
+        return NOT_NAMED if person is None else AdmittedRequest(person=person, name=name)
 
     async def ended(self, sessions: frozenset[str]) -> frozenset[str]:  # noqa: ARG002 - none here
         """No sessions: the proxy keeps them, not this server."""

@@ -29,7 +29,7 @@ from smart_context.web.gate.client_keys import (
 from smart_context.web.gate.door import (
     OPEN_PATH,
     READY_PATH,
-    Admitted,
+    AdmittedRequest,
     AnyDoor,
     KeyGiven,
     Redirect,
@@ -53,10 +53,10 @@ _NO_STORE = {"Cache-Control": "no-store"}
 _ADMITTED = "smart_context.admitted"
 
 
-def admitted(scope: Scope) -> Admitted:
+def admitted(scope: Scope) -> AdmittedRequest:
     """The identity that the gate gave to a request; nobody's if the request bypassed the gate."""
     found = scope.get(_ADMITTED)
-    return found if isinstance(found, Admitted) else Admitted(person=NOBODY)
+    return found if isinstance(found, AdmittedRequest) else AdmittedRequest(person=NOBODY)
 
 
 @dataclass(eq=False)
@@ -84,7 +84,7 @@ class Gate:
         elif facts.path not in (OPEN_PATH, READY_PATH):
             let_in(scope)
         scope[_ADMITTED] = verdict
-        app = self.app if isinstance(verdict, Admitted) else await _response(facts, verdict)
+        app = self.app if isinstance(verdict, AdmittedRequest) else await _response(facts, verdict)
         with asking(admitted(scope).person):
             if facts.is_socket:
                 await _answer_socket(app, scope, receive, send, is_admitted=app is self.app)

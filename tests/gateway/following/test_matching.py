@@ -8,7 +8,7 @@ it says that the client no longer sends it.
 import pytest
 
 from smart_context.chat.messages import CUT, Message, MessageId
-from smart_context.gateway.following.matching import ISSUED, Matching, keys_of, matched, order
+from smart_context.gateway.following.matching import ISSUED, ListMatch, keys_of, matched, order
 from smart_context.gateway.requests.units import chat_units
 
 ROLES = {"q": "user", "a": "assistant", "b": "assistant", "s": "system", "t": "tool"}
@@ -257,4 +257,4 @@ def test_what_is_not_sent_is_cut_or_left(chat, sent, cut, left):
     ],
 )
 def test_what_is_cut_keeps_its_place(places, cut, count, expected):
-    assert order(Matching(places=places, cut=frozenset(cut)), count) == expected
+    assert order(ListMatch(places=places, cut=frozenset(cut)), count) == expected

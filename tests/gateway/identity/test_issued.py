@@ -4,7 +4,13 @@ import asyncio
 
 import pytest
 
-from smart_context.gateway.identity.issued import Issued, Opening, answer_of, digest, program_of
+from smart_context.gateway.identity.issued import (
+    ChatOpening,
+    IssuedAnswers,
+    answer_of,
+    digest,
+    program_of,
+)
 from smart_context.gateway.requests.units import chat_units
 from tests.gateway.saying import assistant, system, user
 
@@ -16,7 +22,7 @@ class Chats:
     """Chats with what they got, as the store would give it."""
 
     def __init__(self):
-        self.issued = Issued()
+        self.issued = IssuedAnswers()
         self.texts = {}
 
     def talk(self, chat, *turns):
@@ -120,7 +126,7 @@ def test_a_beginning_that_two_answers_share_is_not_enough():
 
 
 def test_a_tool_call_tells_the_chat_by_its_id():
-    issued = Issued()
+    issued = IssuedAnswers()
     issued.note(answer_of("", chat="one", message="a", calls=("call_1",)))
     units = list(chat_units([user("q"), called("call_1")]))
     assert asyncio.run(issued.chat_of(units, Chats().text_of)) == "one"
@@ -139,8 +145,8 @@ def test_an_answer_far_back_tells_the_chat():
 
 
 def retried(*messages, program="p", seen=False, after_s=60.0):
-    issued = Issued()
-    issued.note(Opening(chat="one", first=digest("Hello there"), program="p", at=1000.0))
+    issued = IssuedAnswers()
+    issued.note(ChatOpening(chat="one", first=digest("Hello there"), program="p", at=1000.0))
     if seen:
         issued.see("one")
     return issued.retried(list(chat_units(messages)), program, 1000.0 + after_s)
@@ -163,9 +169,9 @@ def test_a_first_message_is_a_retry_only_while_its_answer_was_not_seen(found, ch
 
 
 def test_only_the_newest_chat_of_a_key_can_be_tried_again():
-    issued = Issued()
+    issued = IssuedAnswers()
     for chat, first in (("old", "Hello"), ("new", "Something else")):
-        issued.note(Opening(chat=chat, first=digest(first), program="p", at=1000.0))
+        issued.note(ChatOpening(chat=chat, first=digest(first), program="p", at=1000.0))
     found = [
         issued.retried(list(chat_units([user(text)])), "p", 1001.0)
         for text in ("Hello", "Something else")

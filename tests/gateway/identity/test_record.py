@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from smart_context.gateway.identity.issued import Issued, Opening, answer_of, digest
+from smart_context.gateway.identity.issued import ChatOpening, IssuedAnswers, answer_of, digest
 from smart_context.gateway.identity.record import IssuedRecord
 from smart_context.gateway.requests.units import chat_units
 from smart_context.storage.files.logs import FileLogs
@@ -25,7 +25,7 @@ async def found(record):
 async def test_answers_are_known_after_a_restart(tmp_path):
     record = IssuedRecord(FileLogs(tmp_path), "a")
     await record.add(answer_of(LONG, chat="one", message="m", response="resp_1"))
-    await record.add(Opening(chat="one", first=digest("q"), program="p", at=5.0))
+    await record.add(ChatOpening(chat="one", first=digest("q"), program="p", at=5.0))
     await record.see("one")
     again = IssuedRecord(FileLogs(tmp_path), "a")
     await again.refresh()
@@ -75,7 +75,7 @@ async def test_requests_that_read_at_the_same_time_read_each_line_once(tmp_path)
         assert counted.notes == len(short)
 
 
-class _Counted(Issued):
+class _Counted(IssuedAnswers):
     notes = 0
 
     def note(self, row):

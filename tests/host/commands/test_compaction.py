@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from smart_context.app.composition import Histories
+from smart_context.app.composition import WindowedHistoryBuilder
 from smart_context.base.errors import CommandFailed, ModelFailed, RequestTooLong
 from smart_context.host.commands.compaction import CLEARED
 from smart_context.llm.models import Usage
@@ -40,7 +40,7 @@ def started(make_bench, running):
             async def __aenter__(self):
                 self.context = running(bench)
                 await self.context.__aenter__()
-                histories = Histories(bench.host.files, lambda: bench.host.config)
+                histories = WindowedHistoryBuilder(bench.host.files, lambda: bench.host.config)
                 bench.builder = histories
                 return bench
 

@@ -6,7 +6,7 @@ import pytest
 
 from smart_context.host.turns import reading
 from smart_context.host.turns.reading import SlowReading
-from smart_context.llm.models import Piece, ReadingProgress
+from smart_context.llm.models import AnswerPiece, ReadingProgress
 from tests.host.conftest import until
 from tests.scripted import Scripted
 
@@ -43,9 +43,9 @@ async def test_of_an_answer_that_comes_at_once_nothing_is_told(bench):
 
 
 async def test_what_a_server_says_of_its_reading_is_told_once_for_each_percent(bench):
-    said = [Piece(reading=ReadingProgress(tokens=899, percent=p)) for p in (0, 40, 40, 100)]
+    said = [AnswerPiece(reading=ReadingProgress(tokens=899, percent=p)) for p in (0, 40, 40, 100)]
     bench.reply(
-        Scripted(pieces=(*said, "Aye", Piece(reading=ReadingProgress(tokens=9, percent=9))))
+        Scripted(pieces=(*said, "Aye", AnswerPiece(reading=ReadingProgress(tokens=9, percent=9))))
     )
     await bench.call("chat.send", chat_id="c1", message="Hello")
     told = [(news["tokens"], news["percent"]) for news in bench.named("chat.reading")]

@@ -8,7 +8,7 @@ import pytest
 from smart_context.base.errors import CommandFailed, ModelFailed
 from smart_context.host.request.tools import Tool
 from smart_context.host.turns.rounds import MAX_CALLS, MAX_ROUNDS
-from smart_context.llm.models import Piece, ToolCall, Usage
+from smart_context.llm.models import AnswerPiece, ToolCall, Usage
 from tests.host.conftest import until
 from tests.scripted import Scripted
 
@@ -364,7 +364,11 @@ async def test_tools_of_a_wrong_type_are_undone(bench, caplog):
 
 async def test_text_that_is_taken_back_is_a_thought_and_no_part_of_the_answer(bench):
     offer(bench)
-    later = (Piece(text="Now. "), Piece(takes_back=True, reasoning="Yes."), Piece(text="Four."))
+    later = (
+        AnswerPiece(text="Now. "),
+        AnswerPiece(takes_back=True, reasoning="Yes."),
+        AnswerPiece(text="Four."),
+    )
     bench.reply(asks(text="Let me look."), Scripted(pieces=later))
     answer = await send(bench)
     assert [(part["type"], part.get("text")) for part in answer.content] == [
@@ -379,7 +383,7 @@ async def test_text_that_is_taken_back_is_a_thought_and_no_part_of_the_answer(be
 
 
 async def test_a_model_that_only_thought_is_said_to_have_given_no_answer(bench):
-    bench.reply(Scripted(pieces=(Piece(reasoning="Hm."),)))
+    bench.reply(Scripted(pieces=(AnswerPiece(reasoning="Hm."),)))
     with pytest.raises(ModelFailed, match="thought, and gave no answer after it"):
         await send(bench)
     answer = (await bench.messages("c1"))[-1]

@@ -11,7 +11,7 @@ import pytest
 
 from smart_context.base.config import EndpointSettings
 from smart_context.base.errors import ModelFailed
-from smart_context.llm.models import Piece, ToolCall, Usage
+from smart_context.llm.models import AnswerPiece, ToolCall, Usage
 from smart_context.llm.openai.connection import EndpointClient
 from smart_context.llm.openai.models import OpenAIChatModel, OpenAIEmbedder
 from tests.fake_openai import EMBEDDINGS, FakeOpenAI, Reply, cut, failure, held, nonsense
@@ -98,7 +98,7 @@ async def test_a_streamed_answer_comes_in_pieces_and_its_usage_last(endpoint, ch
     endpoint.reply_with("one two three")
     pieces = await collected(chat.stream(ASK))
     assert [piece.text for piece in pieces] == ["one", " two", " three", ""]
-    assert pieces[-1] == Piece(usage=Usage(prompt_tokens=7, completion_tokens=3))
+    assert pieces[-1] == AnswerPiece(usage=Usage(prompt_tokens=7, completion_tokens=3))
 
 
 @pytest.mark.parametrize("reason", ["length", "content_filter", "stop"])

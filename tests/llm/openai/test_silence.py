@@ -7,12 +7,12 @@ import pytest
 
 from smart_context.llm.failures import RequestFailed
 from smart_context.llm.models import ReadingProgress
-from smart_context.llm.openai.models import Silence
+from smart_context.llm.openai.models import StreamWatch
 
 
 def test_what_is_said_breaks_the_silence():
     now = 0.0
-    silence = Silence(600, 60, lambda: now)
+    silence = StreamWatch(600, 60, lambda: now)
     for number in range(10):
         now += 599
         silence.check(number + 1)
@@ -20,7 +20,7 @@ def test_what_is_said_breaks_the_silence():
 
 def test_a_server_that_says_that_it_reads_on_may_take_as_long_as_it_needs():
     now = 0.0
-    silence = Silence(600, 60, lambda: now)
+    silence = StreamWatch(600, 60, lambda: now)
     for percent in range(10):
         now += 599
         silence.check(0, ReadingProgress(tokens=90_000, percent=percent))
@@ -38,7 +38,7 @@ def test_a_server_that_says_that_it_reads_on_may_take_as_long_as_it_needs():
 )
 def test_signs_of_life_alone_are_not_enough_for_ever(characters, trouble, words):
     now = 0.0
-    silence = Silence(600, 60, lambda: now)
+    silence = StreamWatch(600, 60, lambda: now)
     silence.check(characters)
     now = 600.0
     silence.check(characters)
@@ -56,7 +56,7 @@ async def test_a_slow_machine_may_read_for_longer_than_it_may_pause(characters, 
         yield b""
 
     limits = (0.01, math.inf) if characters == 0 else (math.inf, 0.01)
-    silence = Silence(*limits, lambda: 0.0)
+    silence = StreamWatch(*limits, lambda: 0.0)
     silence.check(characters)
     with pytest.raises(RequestFailed) as failed:
         await silence.next(nothing())

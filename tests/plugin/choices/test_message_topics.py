@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smart_context.plugin.choices.message_topics import MessageTopics, TopicName, merged_topics
-from smart_context.topics.values import Held
+from smart_context.topics.values import FixedTopics
 
 BREAD, BOATS, TYPED = TopicName("t1", "Bread"), TopicName("t2", "Boats"), TopicName("", "Knots")
 
@@ -47,7 +47,7 @@ def test_damaged_facts_are_none():
 
 def test_what_a_message_is_about_takes_the_place_of_what_was_picked_then():
     facts = MessageTopics().say(["a", "b"], [BREAD]).assign(["a"], BOATS)
-    assert facts.held(label) == Held(said={"b": ("Bread",)}, about={"a": ("Boats",)})
+    assert facts.held(label) == FixedTopics(said={"b": ("Bread",)}, about={"a": ("Boats",)})
     assert facts.assign(["b"], None).held(label).about == {"a": ("Boats",), "b": ()}
 
 
@@ -66,7 +66,7 @@ def test_a_topic_is_known_by_its_id_and_a_typed_one_by_its_label():
 
 def test_a_deleted_topic_holds_nothing_and_one_about_nothing_still_holds():
     facts = MessageTopics().say(["a"], [BREAD]).assign(["b"], BREAD).assign(["c"], None)
-    assert facts.held(lambda _: "") == Held(about={"c": ()})
+    assert facts.held(lambda _: "") == FixedTopics(about={"c": ()})
 
 
 def test_facts_go_along_with_copied_messages():

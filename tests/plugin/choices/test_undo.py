@@ -10,11 +10,11 @@ from smart_context.plugin.choices.topic_edits import TopicEdits
 from smart_context.plugin.choices.undo import (
     MAX_CHATS,
     MAX_STEPS,
-    Step,
     Summary,
     TopicEdit,
     TopicMoves,
-    Undoable,
+    UndoPreview,
+    UndoStep,
     UndoSteps,
     difference_in_words,
 )
@@ -171,14 +171,14 @@ def test_a_step_that_has_no_words_is_the_last_choice(before, after):
 def test_a_step_whose_topics_are_broken_is_the_last_choice():
     steps = recorded(1)
     steps.amend("c", TopicMoves(moves=()))
-    assert steps.undoable("c") == Undoable(count=1, words="Last choice")
+    assert steps.undoable("c") == UndoPreview(count=1, words="Last choice")
 
 
 def test_a_summary_is_undone_in_its_order_unless_it_was_removed_before():
     steps = recorded(1)
     for n in range(2):
         summary = Summary(message_id=f"s{n}", words=f"{n + 3} messages summed up")
-        steps.push("c", Step(before=ChatSidecar(), after=EMPTY, summary=summary))
+        steps.push("c", UndoStep(before=ChatSidecar(), after=EMPTY, summary=summary))
     assert steps.undoable("c").words == "4 messages summed up"
     steps.drop_summary("c", "s1")
     assert steps.undoable("c").words == "3 messages summed up"

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from smart_context.packing import RoleConfig
-from smart_context.plugin.briefing.briefing import Assembled, Briefing
+from smart_context.plugin.briefing.briefing import Briefing, ContextsToSend
 from smart_context.plugin.briefing.chat_roles import RolePart, RoleSection
 from smart_context.plugin.notes.context_prompt import ContextShare, ContextsPrompt
 from smart_context.plugin.receipts.making import MAX_PATHS, sections_of
@@ -13,7 +13,7 @@ from smart_context.plugin.receipts.making import MAX_PATHS, sections_of
 
 def with_context(share, problem=""):
     problems = ((share.key, problem),) if problem else ()
-    return Briefing(contexts=Assembled(ContextsPrompt("", (share,)), problems))
+    return Briefing(contexts=ContextsToSend(ContextsPrompt("", (share,)), problems))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from smart_context.chat.compaction import summary_message
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.plugin.choices.sidecars import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
-from smart_context.plugin.choices.undo import Undoable
+from smart_context.plugin.choices.undo import UndoPreview
 from smart_context.plugin.selection.decision import ChatView, Decision
 from smart_context.plugin.selection.documents import filter_result, status
 from smart_context.relevance.score import Scores
@@ -60,7 +60,7 @@ def decided(state=STATE, *, scores=SCORES, threshold=0.5, problem=""):
 
 
 def document_of(view, decision):
-    return filter_result(view, decision, role_problem="", undoable=Undoable())
+    return filter_result(view, decision, role_problem="", undoable=UndoPreview())
 
 
 def test_a_filter_tells_what_is_sent_and_what_the_user_chose():
@@ -69,7 +69,7 @@ def test_a_filter_tells_what_is_sent_and_what_the_user_chose():
         view,
         decision,
         role_problem="The role is gone.",
-        undoable=Undoable(count=3, words="a pinned"),
+        undoable=UndoPreview(count=3, words="a pinned"),
     )
     assert result == {
         "active_topics": ["Bread", "Travel"],

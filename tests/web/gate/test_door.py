@@ -11,7 +11,7 @@ from smart_context.web.gate.door import (
     TOO_MANY,
     USED_LINK,
     WRONG_TOKEN,
-    Admitted,
+    AdmittedRequest,
     Door,
     KeyGiven,
     KeyPage,
@@ -50,11 +50,11 @@ def test_without_the_secret_nobody_is_let_in(headers, scheme):
 
 @pytest.mark.parametrize("asked", [{"method": "POST"}, {"scheme": "ws"}, {"path": "/chats/x"}])
 def test_a_program_is_let_in_by_its_token(asked):
-    assert verdict(visit(BEARER, **asked)) == Admitted(person=OWNER)
+    assert verdict(visit(BEARER, **asked)) == AdmittedRequest(person=OWNER)
 
 
 def test_health_is_open_but_no_socket():
-    assert verdict(visit(path="/healthz")) == Admitted(person=NOBODY)
+    assert verdict(visit(path="/healthz")) == AdmittedRequest(person=NOBODY)
     assert verdict(visit(path="/healthz", scheme="ws")) == NO_TOKEN
 
 
@@ -100,7 +100,7 @@ def test_cookie_and_key_open_everything(asked):
     access = GateSecrets(TOKEN)
     browser = let_in(access)
     found = verdict(visit(*browser.headers, **asked), access)
-    assert found == Admitted(
+    assert found == AdmittedRequest(
         person=OWNER, session_id=browser.login.id, file_pass=access.file_pass(browser.login)
     )
 
@@ -110,7 +110,7 @@ def test_a_socket_brings_the_key_as_a_subprotocol():
     browser = let_in(access)
     offered = ("sec-websocket-protocol", f"smart-context, smart-context.key.{browser.key}")
     asked = visit(("cookie", browser.cookie), offered, scheme="ws", path="/ws")
-    assert isinstance(verdict(asked, access), Admitted)
+    assert isinstance(verdict(asked, access), AdmittedRequest)
 
 
 def test_the_key_without_the_cookie_opens_nothing():
@@ -124,7 +124,7 @@ def test_the_key_without_the_cookie_opens_nothing():
 def test_what_a_page_loads_by_itself_needs_the_cookie_only(path):
     access = GateSecrets(TOKEN)
     found = verdict(visit(("cookie", let_in(access).cookie), path=path), access)
-    assert isinstance(found, Admitted)
+    assert isinstance(found, AdmittedRequest)
     assert verdict(visit(path=path), access) == NO_TOKEN
 
 
@@ -134,7 +134,7 @@ def test_an_attached_file_needs_the_pass_that_its_page_holds():
     cookie = ("cookie", browser.cookie)
     query = f"pass={access.file_pass(browser.login)}"
     found = verdict(visit(cookie, path="/api/files/a", query=query), access)
-    assert isinstance(found, Admitted)
+    assert isinstance(found, AdmittedRequest)
     assert verdict(visit(path="/api/files/a", query=query), access) == NO_TOKEN
     assert verdict(visit(cookie, path="/api/commands/a", query=query), access) == NO_KEY
     for wrong in ("pass=", "pass=x", f"pass={access.file_pass(other.login)}"):
@@ -227,7 +227,7 @@ def test_guesses_from_one_address_keep_no_other_out(wrong, caplog):
         guesses = [asyncio.create_task(door.admit(guess)) for _ in range(enough)]
         await settled()
         assert await door.admit(guess) == TOO_MANY
-        assert await door.admit(visit(BEARER, peer="10.0.0.2")) == Admitted(person=OWNER)
+        assert await door.admit(visit(BEARER, peer="10.0.0.2")) == AdmittedRequest(person=OWNER)
         for task in guesses:
             task.cancel()
         await asyncio.gather(*guesses, return_exceptions=True)

@@ -18,7 +18,7 @@ from smart_context.web.gate.access import new_cookie, same_text
 from smart_context.web.gate.door import (
     CLAIM_PATH,
     CODE_HEADER,
-    Admitted,
+    AdmittedRequest,
     ClientDoor,
     KeyGiven,
     KeyPage,
@@ -104,7 +104,7 @@ class OidcDoor:
         if facts.method == "POST" and facts.path == CLAIM_PATH:
             return self._claim(facts, session)
         file_pass = self.sessions.file_pass(session)
-        let_in = Admitted(
+        let_in = AdmittedRequest(
             person=person,
             session_id=session.id,
             file_pass=file_pass,

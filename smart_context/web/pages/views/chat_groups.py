@@ -177,7 +177,7 @@ def hits_view(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Relative:
+class RelatedChat:
     """Another chat with messages of this one."""
 
     chat_id: str  # its id
@@ -192,7 +192,7 @@ class Relative:
         return bool(self.title)
 
 
-def relatives_of(document: Mapping[str, Any], titles: Mapping[str, str]) -> list[Relative]:
+def relatives_of(document: Mapping[str, Any], titles: Mapping[str, str]) -> list[RelatedChat]:
     """The relatives of a chat: first its origins, then the chats split off, newest first.
 
     Args:
@@ -201,7 +201,7 @@ def relatives_of(document: Mapping[str, Any], titles: Mapping[str, str]) -> list
     return list(_found(document, titles))
 
 
-def _found(document: Mapping[str, Any], titles: Mapping[str, str]) -> Iterator[Relative]:
+def _found(document: Mapping[str, Any], titles: Mapping[str, str]) -> Iterator[RelatedChat]:
     copied_from = {"chat_id": document.get(CONTINUED_FROM)}
     origins = ("Split from", document.get(SPLIT_FROM)), ("Goes on from", document.get(FORKED_FROM))
     splits = document.get(SPLITS)
@@ -212,7 +212,7 @@ def _found(document: Mapping[str, Any], titles: Mapping[str, str]) -> Iterator[R
             continue
         topics, message = link.get("topics"), link.get("message_id")
         place = quote(message, safe="") if isinstance(message, str) else ""
-        yield Relative(
+        yield RelatedChat(
             chat_id=chat_id,
             title=(titles[chat_id] or "Untitled chat") if chat_id in titles else "",
             words=words,
