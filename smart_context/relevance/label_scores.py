@@ -36,7 +36,8 @@ from smart_context.relevance.vectors.cosines import similarities, unit
 
 _FITS = 0.6
 _ALIKE, _SAME = np.float32(0.75), np.float32(0.92)
-_BLOCK = 512  # messages compared with the others at once
+_BLOCK = 512  # messages compared with the others at once, fewer of a very long chat
+_PAIRS = 1 << 20  # pairs compared at once: 4 MB, of which there are several copies
 _WORTH_SHARING = 0.02
 _FAR = np.float32(1e-3)
 """The factor of the least likely messages of a long chat, which are not judged one by one."""
@@ -151,18 +152,24 @@ def shared_by_paraphrases(likely: Floats, vectors: Matrix, judge: Judge) -> Floa
     some = np.flatnonzero(likely >= _WORTH_SHARING)
     if len(some) == 0:
         return likely
-    blocks = range(0, len(likely), _BLOCK)
     sure = vectors[some]
+    block = _block_beside(len(sure))
     is_concerned = [
-        _sameness(similarities(vectors[at : at + _BLOCK], sure), judge).any(axis=1) for at in blocks
+        _sameness(similarities(vectors[at : at + block], sure), judge).any(axis=1)
+        for at in range(0, len(likely), block)
     ]
     concerned = np.flatnonzero(np.concatenate(is_concerned))
     shared, rows = likely.copy(), vectors[concerned]
-    for at in range(0, len(concerned), _BLOCK):
-        weights = _sameness(similarities(rows[at : at + _BLOCK], rows), judge)
+    block = _block_beside(len(rows))
+    for at in range(0, len(concerned), block):
+        weights = _sameness(similarities(rows[at : at + block], rows), judge)
         np.fill_diagonal(weights[:, at:], 1)
-        shared[concerned[at : at + _BLOCK]] = weights @ likely[concerned] / weights.sum(axis=1)
+        shared[concerned[at : at + block]] = weights @ likely[concerned] / weights.sum(axis=1)
     return shared
+
+
+def _block_beside(others: int) -> int:
+    return max(1, min(_BLOCK, _PAIRS // max(1, others)))
 
 
 def _sameness(cosines: Matrix, judge: Judge) -> Matrix:
