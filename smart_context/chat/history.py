@@ -74,7 +74,8 @@ async def build_context(
         Messages that need no change are the same objects as in `messages`.
     """
     if not options.compaction_points:
-        plain = _newest_if_plain(messages, options.max_context_message_count)
+        look = partial(_newest_if_plain, messages, options.max_context_message_count)
+        plain = await beside(look, is_long=len(messages) > MANY_MESSAGES)
         if plain is not None:
             return plain
     choose = partial(_chosen, messages, options)

@@ -29,7 +29,7 @@ from smart_context.web.limits import MIN_TOKEN_CHARS
 DEFAULT_PORT = 8377
 MADE_BETWEEN = 10_000
 """The new objects between two garbage collections: a turn of a long chat makes as many."""
-SEARCHES = 10, 3
+SEARCHES = 5, 2
 """The number of young collections before one of older objects, and of these before a full one."""
 THAW_S = 3600
 """The time between full collections that include the objects frozen before."""
