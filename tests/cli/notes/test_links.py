@@ -243,6 +243,7 @@ def test_a_canvas_with_half_a_character_is_printed_all_the_same(ask, vault):
 
 
 def test_a_first_look_that_takes_long_shows_how_far_it_is_on_a_terminal_only(vault, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setattr(output, "PATIENCE_S", 0)
     written = io.StringIO()
     written.isatty = lambda: True
