@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 
-from smart_context.base.threads import MANY_MESSAGES, beside, give_way
+from smart_context.base.threads import MANY_MESSAGES, beside
 from smart_context.chat.files.attachments import (
     AttachmentResolver,
     keys_of,
@@ -279,16 +279,24 @@ def _newest(
 
 
 async def _attach(history: list[Message], options: ContextBuilderOptions) -> list[Message]:
-    carriers = [
-        position for position, message in enumerate(history) if message.files or message.links
-    ]
+    is_long = len(history) > MANY_MESSAGES
+    carriers = await beside(
+        lambda: [place for place, message in enumerate(history) if message.files or message.links],
+        is_long=is_long,
+    )
     if not carriers:
         return history
     texts = await read_attachments(
         [history[position] for position in carriers], options.attachment_resolver
     )
-    await give_way()
-    carriers = [p for p in reversed(carriers) if not texts.keys().isdisjoint(keys_of(history[p]))]
+    carriers = await beside(
+        lambda: [
+            place
+            for place in reversed(carriers)
+            if not texts.keys().isdisjoint(keys_of(history[place]))
+        ],
+        is_long=is_long,
+    )
     limits = _limits([history[position] for position in carriers], texts, options)
     for position, most in zip(carriers, limits, strict=True):
         can_read_on = options.model_support_tool_use_for_file
