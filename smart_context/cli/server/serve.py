@@ -27,6 +27,8 @@ from smart_context.cli.terminal.output import say
 from smart_context.web.limits import MIN_TOKEN_CHARS
 
 DEFAULT_PORT = 8377
+ANOTHER = "smart-context sessions link"
+"""The command that makes another start link."""
 MADE_BETWEEN = 10_000
 """The new objects between two garbage collections: a turn of a long chat makes as many."""
 SEARCHES = 5, 2
@@ -159,6 +161,7 @@ def _run(root: Path, *, port: int, host: str, token: str | None, no_browser: boo
     from smart_context.app.composition import read_vault  # noqa: PLC0415 - keeps --help fast
     from smart_context.app.serving import serve_vault  # noqa: PLC0415 - keeps --help fast
     from smart_context.web.gate.request_facts import check_exposure  # noqa: PLC0415 - the same
+    from smart_context.web.gate.session_record import LINK_S  # noqa: PLC0415 - the same
 
     try:
         check_exposure(host, token)
@@ -167,7 +170,10 @@ def _run(root: Path, *, port: int, host: str, token: str | None, no_browser: boo
             raise BadUsage(str(error)) from error
 
     def announce(new_link: Callable[[], str]) -> None:
-        say(f"Smart Context serves {shown(root)}\n\n  {new_link()}\n\nStop it with Ctrl+C.")
+        link, once = new_link(), ""
+        if "token=" in link:
+            once = f"It works once, within {LINK_S // 60} minutes. Another: {ANOTHER}\n"
+        say(f"Smart Context serves {shown(root)}\n\n  {link}\n\n{once}Stop it with Ctrl+C.")
         sys.stdout.flush()
         if not no_browser:  # which some systems wait for, and it for the server
             opening = partial(webbrowser.open, new_link())
