@@ -17,6 +17,9 @@ SHADES = 6
 HUES = 12
 """The number of hues; `tokens.css` defines each."""
 
+_STEPS_APART = [min(step, HUES - step, HUES // 3) for step in range(HUES)]
+"""For each difference of two hues, negative ones included: their steps apart around the circle."""
+
 _SAME_MESSAGES = 0.5
 _WORD = re.compile(r"\w+")
 _MOST_HASHED = 200  # characters of a label
@@ -95,31 +98,33 @@ def new_topic_id(
     made = (f"t{fnv1a(f'{short}#{n}' if n else short):08x}" for n in range(_ATTEMPTS))
     free = (candidate for candidate in made if candidate not in taken)
     first = next(free, f"t{len(taken)}-{short}")
-    hues = beside or {}
-    best = _unlikeness(most_unlike(hues), hues)
-    good = (one for one in chain((first,), free) if _unlikeness(hue_of(one), hues) == best)
-    return next(good, first)
+    wanted = most_unlike(beside or {})
+    return next((one for one in chain((first,), free) if hue_of(one) in wanted), first)
 
 
-def most_unlike(hues: Mapping[int, int]) -> int:
-    """The hue that is easiest to tell from others, given how many topics have each hue."""
-    return max(range(HUES), key=lambda hue: _unlikeness(hue, hues))
+def most_unlike(hues: Mapping[int, int]) -> list[int]:
+    """The hues that are easiest to tell from others, given how many topics have each hue.
+
+    Of hues that equally many topics have, those two steps from others come before those between
+    them, and then the farthest ones; a third of the circle is far enough. So up to six topics are
+    clearly different, and only more topics get neighbouring hues.
+    """
+    taken = [hue for hue, count in hues.items() if count]
+    aligned = [sum(count for hue, count in hues.items() if hue % 2 == odd) for odd in (0, 1)]
+    found = [
+        (
+            -hues.get(hue, 0),
+            aligned[hue % 2],
+            min((_STEPS_APART[hue - other] for other in taken), default=HUES // 3),
+        )
+        for hue in range(HUES)
+    ]
+    best = max(found)
+    return [hue for hue, unlikeness in enumerate(found) if unlikeness == best]
 
 
 def _stands_apart(hue: int, hues: Mapping[int, int]) -> bool:
     return not any(hues.get((hue + step) % HUES) for step in (-1, 0, 1))
-
-
-def _unlikeness(hue: int, hues: Mapping[int, int]) -> tuple[int, int, int]:
-    """The difference of a hue from others, for sorting; a third of the circle is far enough.
-
-    Hues two steps from each other come before those between them: up to six topics are clearly
-    different, and only more topics get neighbouring hues.
-    """
-    others = [other for other, count in hues.items() if count]
-    nearest = min((min((hue - o) % HUES, (o - hue) % HUES) for o in others), default=HUES)
-    aligned = sum(count for other, count in hues.items() if (hue - other) % 2 == 0)
-    return -hues.get(hue, 0), aligned, min(nearest, HUES // 3)
 
 
 def hue_of(topic_id: str) -> int:
@@ -148,7 +153,7 @@ def colours_of(topics: Iterable[tuple[str, str]]) -> dict[str, Colour]:
                 continue
             is_crowded = len(hues) >= HUES // 2
             fits = fits or (is_crowded and not hues[own])
-            chosen[topic_id] = own if fits else most_unlike(hues)
+            chosen[topic_id] = own if fits else most_unlike(hues)[0]
             hues[chosen[topic_id]] += 1
     colours: dict[str, Colour] = {**chosen}
     parts: Counter[str] = Counter()

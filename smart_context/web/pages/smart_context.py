@@ -10,7 +10,6 @@ import anyio
 
 from smart_context.base.errors import SmartContextError, UnknownCommand
 from smart_context.base.results import ContextResult, PanelResult, TopicResult
-from smart_context.base.threads import beside
 from smart_context.base.values import JsonObject
 from smart_context.host.commands.registry import Caller, CommandRegistry
 from smart_context.topics.stored import public_topics
@@ -18,8 +17,6 @@ from smart_context.web.pages.views.turn_view import ChatOfTurn, PanelView, early
 
 FILTER_PATIENCE_S = 0.4
 """The longest wait of a page for the filter; after that its script asks again."""
-
-_FEW_TOPICS = 50
 
 
 class SmartContextCommands:
@@ -41,8 +38,8 @@ class SmartContextCommands:
                 return None
             if "topics" in answer:
                 return panel_view(cast("PanelResult", answer))
-            return await _early_panel(stored_topics, str(answer.get("problem", "")))
-        return await _early_panel(stored_topics)
+            return early_panel(public_topics(stored_topics), problem=str(answer.get("problem", "")))
+        return early_panel(public_topics(stored_topics))
 
     async def chat_of_turn(self, chat_id: str) -> ChatOfTurn:
         """The receipts and topics of a chat; empty where they are unavailable."""
@@ -94,11 +91,3 @@ class SmartContextCommands:
     async def _listed(self, command: str, name: str, params: JsonObject) -> list[JsonObject]:
         answer = await self.ask(command, params)
         return list(answer.get(name, ())) if answer else []
-
-
-async def _early_panel(stored: object, problem: str = "") -> PanelView:
-    """The panel of stored topics; to give colours to hundreds of them takes a while."""
-    is_long = isinstance(stored, list) and len(stored) > _FEW_TOPICS
-    return await beside(
-        lambda: early_panel(public_topics(stored), problem=problem), is_long=is_long
-    )
