@@ -17,7 +17,13 @@ from numpy.typing import NDArray
 from smart_context.base.errors import ModelFailed
 from smart_context.base.text.languages import language_of
 from smart_context.base.text.references import names_nothing, refers_back
-from smart_context.base.text.words import UNSPACED_RUN, content_words, spelled_words
+from smart_context.base.text.words import (
+    QUESTION_MARKS,
+    UNSPACED_RUN,
+    asks,
+    content_words,
+    spelled_words,
+)
 from smart_context.chat.messages import Message, MessageId
 from smart_context.llm.models import Embedder, Matrix
 from smart_context.llm.multilingual.files import MULTILINGUAL
@@ -64,7 +70,6 @@ _LABEL_WORDS = 4
 _FEW_ASKED, _FIRST_WORDS = 2, 300
 """Topics of at most two questions are named by the questions alone. In scripts without spaces the
 limit is one question: two short ones seldom name the topic, and the answers do."""
-_QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 _BRIEF_WORDS, _BRIEF_CHARACTERS = 3, 8
 """The most words of a reply that belongs to the question; characters, without spaces."""
 _ASKS_OR_COUNTS = re.compile(r"[?\uff1f\u061f\d]")
@@ -428,9 +433,9 @@ def _goes_on(
 
 def _answers(before: Message, message: Message) -> bool:
     """True for a few words of a user in reply to a question of the assistant."""
-    is_asked = before.role == "assistant" and before.text.rstrip().endswith(_QUESTION_MARKS)
-    asks = any(mark in message.text for mark in _QUESTION_MARKS)
-    return is_asked and message.role == "user" and not asks and _is_brief(message.text)
+    is_asked = before.role == "assistant" and before.text.rstrip().endswith(QUESTION_MARKS)
+    is_reply = message.role == "user" and not asks(message.text) and _is_brief(message.text)
+    return is_asked and is_reply
 
 
 def _is_brief(text: str) -> bool:

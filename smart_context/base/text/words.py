@@ -30,6 +30,7 @@ _TOKEN = re.compile(
 _CAMEL = re.compile(r"[a-z0-9](?=[A-Z])|[A-Z](?=[A-Z][a-z])")
 _VOWEL = re.compile("[aeiouyäöüáéíóúàèìòùâêîôûåæø]")
 _CLITIC = re.compile("^(?:[ldjmnstc]|qu|un|all|dell|nell|sull)['\u2019](?=..)")
+QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 _MIN_STEM = 3
 _AT_ONCE = 100_000
 """The most characters that are split in one go; no other thread runs meanwhile."""
@@ -47,6 +48,12 @@ def words(text: str) -> list[str]:
 def content_words(text: str) -> list[str]:
     """The words of a text without stop words."""
     return [stem(word) for word in spelled_words(text) if not is_stop_word(word)]
+
+
+def asks(text: str) -> bool:
+    """True if the text has a question mark, in any script."""
+    mark, *others = QUESTION_MARKS
+    return mark in text or (not text.isascii() and any(other in text for other in others))
 
 
 def is_stop_word(word: str) -> bool:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from smart_context.base.text.bm25 import MOST_GAIN, gains, rarity
 from smart_context.base.text.unicode_tables import normal_pieces
-from smart_context.base.text.words import UNSPACED_RUN, content_words, stem
+from smart_context.base.text.words import UNSPACED_RUN, asks, content_words, stem
 from smart_context.chat.messages import Message
 from smart_context.llm.models import Matrix
 from smart_context.relevance.vectors.warm import common_length
@@ -128,7 +128,7 @@ class ChatWords:
             self._all_copies = np.append(self._all_copies[:same], np.array(firsts, dtype=np.intp))
             added = np.array(list(map(len, texts)), dtype=np.float32)
             self._all_lengths = np.concatenate([self._all_lengths[:same], added])
-            questions = np.array([_asks(text) for text in texts], dtype=np.float32)
+            questions = np.array([asks(text) for text in texts], dtype=np.float32)
             self._all_asks = np.concatenate([self._all_asks[:same], questions])
             self._messages = asked
         self.asks = self._all_asks[: len(asked)]
@@ -243,10 +243,6 @@ def pooled(values: Matrix, copies: NDArray[np.intp]) -> Matrix:
 
 def _text(message: Message) -> str:
     return message.content if isinstance(message.content, str) else message.text
-
-
-def _asks(text: str) -> bool:
-    return "?" in text or (not text.isascii() and ("\uff1f" in text or "\u061f" in text))
 
 
 def _lowered(text: str) -> str:
