@@ -27,11 +27,9 @@ from smart_context.cli.terminal.output import say
 from smart_context.web.limits import MIN_TOKEN_CHARS
 
 DEFAULT_PORT = 8377
-ANOTHER = "smart-context sessions link"
-"""The command that makes another start link."""
 MADE_BETWEEN = 10_000
 """The new objects between two garbage collections: a turn of a long chat makes as many."""
-SEARCHES = 5, 2
+COLLECTIONS = 5, 2
 """The number of young collections before one of older objects, and of these before a full one."""
 THAW_S = 3600
 """The time between full collections that include the objects frozen before."""
@@ -160,6 +158,7 @@ def _copy_demo(root: Path) -> None:
 def _run(root: Path, *, port: int, host: str, token: str | None, no_browser: bool) -> None:
     from smart_context.app.composition import read_vault  # noqa: PLC0415 - keeps --help fast
     from smart_context.app.serving import serve_vault  # noqa: PLC0415 - keeps --help fast
+    from smart_context.web.gate.door import NEW_LINK  # noqa: PLC0415 - the same
     from smart_context.web.gate.request_facts import check_exposure  # noqa: PLC0415 - the same
     from smart_context.web.gate.session_record import LINK_S  # noqa: PLC0415 - the same
 
@@ -172,20 +171,20 @@ def _run(root: Path, *, port: int, host: str, token: str | None, no_browser: boo
     def announce(new_link: Callable[[], str]) -> None:
         link, once = new_link(), ""
         if "token=" in link:
-            once = f"It works once, within {LINK_S // 60} minutes. Another: {ANOTHER}\n"
+            once = f"It works once, within {LINK_S // 60} minutes. Another: {NEW_LINK}\n"
         say(f"Smart Context serves {shown(root)}\n\n  {link}\n\n{once}Stop it with Ctrl+C.")
         sys.stdout.flush()
         if not no_browser:  # which some systems wait for, and it for the server
             opening = partial(webbrowser.open, new_link())
             threading.Thread(target=opening, name="browser", daemon=True).start()
 
-    _search_in_small_steps()
+    _collect_in_small_steps()
     _give_memory_back()
     sys.setswitchinterval(SWITCH_S)
     run(serve_vault(root, host=host, port=port, token=token, on_ready=announce))
 
 
-def _search_in_small_steps() -> None:
+def _collect_in_small_steps() -> None:
     """Limit each garbage collection to the objects that are new since the last one.
 
     A collection stops all threads. The objects of libraries take a tenth of a second, and a chat
@@ -205,7 +204,7 @@ def _search_in_small_steps() -> None:
             gc.unfreeze()
 
     gc.freeze()
-    gc.set_threshold(MADE_BETWEEN, *SEARCHES)
+    gc.set_threshold(MADE_BETWEEN, *COLLECTIONS)
     gc.callbacks.append(freeze)
 
 
