@@ -8,7 +8,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import partial
 
 from smart_context.base.threads import MANY_MESSAGES, beside
 from smart_context.chat.files.attachments import (
@@ -73,13 +72,13 @@ async def build_context(
     Returns:
         Messages that need no change are the same objects as in `messages`.
     """
+    is_long = len(messages) > MANY_MESSAGES
     if not options.compaction_points:
-        look = partial(_newest_if_plain, messages, options.max_context_message_count)
-        plain = await beside(look, is_long=len(messages) > MANY_MESSAGES)
+        limit = options.max_context_message_count
+        plain = await beside(lambda: _newest_if_plain(messages, limit), is_long=is_long)
         if plain is not None:
             return plain
-    choose = partial(_chosen, messages, options)
-    history = await beside(choose, is_long=len(messages) > MANY_MESSAGES)
+    history = await beside(lambda: _chosen(messages, options), is_long=is_long)
     return await _attach(history, options)
 
 

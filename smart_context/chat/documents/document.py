@@ -340,8 +340,8 @@ _READING = threading.Lock()
 
 
 def _parsed(content: bytes) -> object:
-    if too_many := too_much(content):
-        raise NotAChat(too_many)
+    if excess := too_much(content):
+        raise NotAChat(excess)
     try:
         text = content.decode("utf-8-sig")
         with _READING:

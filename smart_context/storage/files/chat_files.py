@@ -128,8 +128,8 @@ class ChatFiles:
             # Noted early: until the folder is synchronised, readers need not read the whole file.
             note = partial(self._note, chat_id, version)
             content = version.encode()
-            if too_many := too_much(content):
-                raise StoreFailed(f"{place} was not written: {too_many}.")
+            if excess := too_much(content):
+                raise StoreFailed(f"{place} was not written: {excess}.")
             try:
                 signature = replace_unless_changed(
                     place, content, expected, note, self._shared_sync
