@@ -5,6 +5,8 @@ import signal
 import tempfile
 import threading
 
+import pytest
+
 from smart_context.llm.tokens import count_tokens
 from tests.fake_openai import Reply, failure, held
 from tests.preloaded import run_to_end
@@ -126,9 +128,11 @@ def test_a_vault_and_a_temporary_folder_behind_a_link_are_as_any_other(
             for number in range(1_000):  # the vault is watched soon after the first question
                 (vault / "sub" / "rope.md").write_text(f"Splice {number} ropes.", encoding="utf-8")
                 found = client.call("tools.search_notes", query="splice ropes")
-                if any("notes_changed" in params for _, params in client.events):
+                is_found = "sub/rope.md" in json.dumps(found)
+                if is_found and any("notes_changed" in params for _, params in client.events):
                     break
-        assert "sub/rope.md" in json.dumps(found)
+            else:
+                pytest.fail(f"the change was not heard of, or the note not found: {found}")
     code, listed, _ = run_to_end(["trust", "--list"])
     assert code == 0
     assert str(tmp_path / vault.name) in listed

@@ -64,7 +64,8 @@ def provided(tmp_path_factory):
     with provided_vault(tmp_path_factory.mktemp("walks"), settings=with_images) as made:
         server, _ = made
         (server.vault / "Cats.md").write_text("# Cats\n\nThey purr.\n", encoding="utf-8")
-        write_chat(server.vault, "elsewhere", about("cats purr loudly", "indeed, cats purr"))
+        said = about("cats purr loudly", "indeed, cats purr")
+        write_chat(server.vault, "elsewhere", said, title="cats purr loudly")
         yield made
 
 
