@@ -238,7 +238,15 @@ class _PluginParts:
             steps=self.undo,
             sent_topics=self.stored_receipts.topics,
             leases=self.context.storage.leases,
+            keep_similar=self._keep_similar,
         )
+
+    async def _keep_similar(self, chat_id: ChatId) -> bool:
+        """Give topics without messages those that are similar, and tell the clients of that."""
+        told = await keep_similar(chat_id, self.chat_filter, self.selector, self.sidecars)
+        if told is not None:
+            self.context.emit(TOPICS_UPDATED, told)
+        return told is not None
 
     @cached_property
     def belongings(self) -> CopiedChoices:
@@ -259,10 +267,7 @@ class _PluginParts:
         offline = self.settings.atlas_extraction == "embedded"
 
         async def find(chat_id: ChatId) -> None:
-            told = await keep_similar(chat_id, self.chat_filter, self.selector, self.sidecars)
-            if told is not None:
-                self.context.emit(TOPICS_UPDATED, told)
-            else:
+            if not await self._keep_similar(chat_id):
                 await self.topics.find_unseen(chat_id, offline=offline)
 
         return BackgroundExtraction(

@@ -26,7 +26,7 @@ from smart_context.plugin.selection.decision import ChatView
 from smart_context.plugin.selection.selector import ContextSelector
 from smart_context.relevance.vectors.cache import EmbeddingCache
 from smart_context.storage.ports import Chats
-from smart_context.topics.stored import stored_sticky_ids, stored_topics, to_stored
+from smart_context.topics.stored import public_topics, stored_sticky_ids, stored_topics, to_stored
 from smart_context.topics.values import Extraction, Topic
 
 
@@ -125,7 +125,7 @@ async def keep_similar(
     await sidecars.keep_topics(chat_id, found)
     return {
         "chat_id": chat_id,
-        "topics": list(view.topics),
+        "topics": public_topics(view.topics),
         "total_messages": len(view.messages),
     }
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -104,6 +104,8 @@ class TopicUpdates:
     # the labels that were picked when a message of the chat was sent
     sent_topics: Callable[[ChatId], Awaitable[AbstractSet[str]]]
     leases: Leases  # so that only one server at a time extracts the topics of a chat
+    # gives topics that came without messages those that are similar; true if they had none
+    keep_similar: Callable[[ChatId], Awaitable[bool]]
     _newest: dict[ChatId, object] = field(init=False, default_factory=dict)
     _under_way: set[ChatId] = field(init=False, default_factory=set)
     _to_regroup: set[ChatId] = field(init=False, default_factory=set)
@@ -156,7 +158,7 @@ class TopicUpdates:
         except OutOfDate:
             self._tell(chat_id, "superseded")
         except SmartContextError as failure:
-            self._to_regroup.discard(chat_id)
+            await self._leave_as_it_is(chat_id)
             self._tell(chat_id, "failed", str(failure))
         except Exception:
             self._tell(chat_id, "failed", "The topics could not be found; see the log.")
@@ -166,6 +168,12 @@ class TopicUpdates:
         finally:
             if self._newest.get(chat_id) is token:
                 del self._newest[chat_id]
+
+    async def _leave_as_it_is(self, chat_id: ChatId) -> None:
+        """After a failure: topics that came without messages have those that are similar."""
+        self._to_regroup.discard(chat_id)
+        with suppress(SmartContextError):
+            await self.keep_similar(chat_id)
 
     def is_under_way(self, chat_id: ChatId) -> bool:
         """True while this server extracts the topics of a chat, not while it waits to."""

@@ -184,6 +184,22 @@ async def test_messages_that_only_resemble_a_label_are_grouped_as_in_a_new_chat(
     assert [t["count"] for t in after["topics"]] == [t["count"] for t in new["topics"]]
 
 
+async def test_topics_that_came_without_messages_have_places_whatever_the_model_says(vault, served):
+    """The map and what an answer knew are drawn from them; the ids keep each bubble in place."""
+    write_chat(vault, "c", TWO, topics=[{"label": BREAD}, {"label": PYTHON}])
+    async with served(fast=ScriptedChatModel(["no names"])) as running:
+        before = await running.call("get_topics", chat_id="c")
+        await running.call("refresh_topics", chat_id="c", wait=True)
+        assert running.named("smart_context.extraction")[-1]["state"] == "failed"
+        told = running.named("smart_context.topics_updated")
+        assert [news["topics"] for news in told] == [before["topics"]]
+        placed = await running.call("topic_map", chat_id="c")
+    bread, python = (set(topic["places"]) for topic in placed["topics"])
+    assert set() < bread <= set(range(8))
+    assert set() < python <= set(range(8, 16))
+    assert [topic["id"] for topic in placed["topics"]] == [t["id"] for t in before["topics"]]
+
+
 async def test_who_waits_for_an_extraction_gets_an_answer_when_a_newer_one_begins(vault, served):
     write_chat(vault, "c", TWO)
     replies = iter([lambda _: Scripted(gate=asyncio.Event()), by_subject])
