@@ -54,11 +54,17 @@ def bar_of(page, part):
 
 
 def exact_of(page):
-    """The tokens of each message in the exact text, of the tools, and of the other fields."""
+    """The tokens of each message in the exact text, of the tools, and of the other fields.
+
+    They sum up to its own total, and so does the legend below its bar.
+    """
     page.get_by_role("button", name="Show the exact text").click()
     shown = page.locator("dialog.exact[open] .exact-message summary")
     expect(shown.first).to_be_visible()
     tokens = shown.evaluate_all("found => found.map(e => e.dataset.tokens)")
+    total = number(page.locator(".exact-total").inner_text())
+    assert sum(rows(page.locator(".exact-parts li")).values()) == total
+    assert sum(number(words) for words in tokens) == total
     page.keyboard.press("Escape")
     assert tokens[-1] == "0 tokens"
     return [number(words) for words in tokens]

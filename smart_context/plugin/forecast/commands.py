@@ -28,6 +28,7 @@ from smart_context.plugin.forecast.costs import PART_NAMES, settled
 from smart_context.plugin.forecast.forecasts import Forecast, Forecasts, difference
 from smart_context.plugin.forecast.plan import RequestPlanner, TurnPlan
 from smart_context.plugin.forecast.rows import all_rows, rows_by_id
+from smart_context.plugin.forecast.sources import sources_of
 from smart_context.plugin.selection.decision import ChatView, Decision
 from smart_context.plugin.selection.documents import status
 from smart_context.plugin.selection.last_request import (
@@ -326,11 +327,13 @@ class PreviewCommands:
         tokens = await asyncio.to_thread(
             tokens_by_message, body["messages"], self.model.count_tokens
         )
+        sources = await asyncio.to_thread(sources_of, forecast, plan)
         return {
             "messages": rows,
             "body": body,
             "prompt": body["messages"],
             "prompt_tokens": tokens,
+            "prompt_sources": sources,
         }
 
     def _needs_completing(self, forecast: Forecast, plan: TurnPlan, fields: JsonObject) -> bool:

@@ -74,8 +74,19 @@ class Forecast:
     def tokens_by_topic(self) -> dict[str, int]:
         """The part `history` of `tokens`, by topic: what is in none is not in here.
 
-        A message counts towards the topic that keeps it, or else the one it was assigned to. What
-        is attached to it, summaries and system messages are parts of their own.
+        What is attached to messages, summaries and system messages are parts of their own.
+        """
+        tokens: dict[str, int] = {}
+        for position, label in self.sent_topics.items():
+            written = int(self.costs.tokens[position]) - self.attached.get(position, 0)
+            tokens[label] = tokens.get(label, 0) + written
+        return tokens
+
+    @cached_property
+    def sent_topics(self) -> dict[int, str]:
+        """The topic of each message that is sent and has one, by position.
+
+        It is the topic that keeps the message, or else the one that it was assigned to.
         """
         known = {
             message_id: topic.label
@@ -84,14 +95,10 @@ class Forecast:
         }
         selection = self.decision.selection
         reasons, kept = selection.reasons, dict(selection.kept_by_topic())
-        tokens: dict[str, int] = {}
         is_history = self.costs.parts == HISTORY_PARTS.index("history")
-        for position in np.flatnonzero(reasons.is_in & is_history).tolist():
-            label = kept.get(position) or known.get(reasons.ids[position])
-            if label:
-                written = int(self.costs.tokens[position]) - self.attached.get(position, 0)
-                tokens[label] = tokens.get(label, 0) + written
-        return tokens
+        sent = np.flatnonzero(reasons.is_in & is_history).tolist()
+        found = ((place, kept.get(place) or known.get(reasons.ids[place])) for place in sent)
+        return {place: label for place, label in found if label}
 
     @cached_property
     def unpicked_topics(self) -> dict[MessageId, str]:
@@ -145,7 +152,7 @@ class Forecast:
         self, plan: TurnPlan, count_tokens: CountTokens
     ) -> tuple[tuple[str, int], ...]:
         """The parts of the system prompt with their tokens."""
-        before = appended(self._own_system or plan.added.before, plan.system)
+        before = appended(self.own_system or plan.added.before, plan.system)
         return plan.briefing.parts(count_tokens, before, plan.added.tools_prompt)
 
     def head(self, plan: TurnPlan, count_tokens: CountTokens) -> RequestHead:
@@ -156,7 +163,7 @@ class Forecast:
         return head_of([*parts, tools] if added.tools_are_behind else [tools, *parts])
 
     @property
-    def _own_system(self) -> str:
+    def own_system(self) -> str:
         """The system prompt that another program's request begins with; empty without one."""
         first = next(iter(self.decision.messages), None) if self.view.is_of_client else None
         return first.text if first is not None and first.role == "system" else ""
@@ -179,7 +186,7 @@ class Forecast:
         text, added = plan.briefing.message, plan.added
         message = count_tokens(text) if text.strip() else 0
         files = count_tokens(plan.attached) if plan.attached and plan.attached in text else 0
-        theirs = self._own_system
+        theirs = self.own_system
         known = system_tokens(theirs, count_tokens)  # already counted as a message of the history
         parts = self._system_parts(plan, count_tokens)
         before, instructions, role, contexts, recalls, tools = [tokens for _, tokens in parts]

@@ -1,14 +1,22 @@
 // @ts-check
-/** Shows a whole request to the letter, as it would be sent now. */
+/** Shows a whole request to the letter, as it would be sent now, and where each text of it comes from. */
 
 import { copied } from "../../lib/copied.js";
 import { counted, reasonOf, visible } from "../../lib/text.js";
 import { toast } from "../../lib/toasts.js";
+import { partsOf, totalInWords, withTopics } from "./parts.js";
+import { colour, row, segment } from "./shown-parts.js";
 
 const SHOWN_CHARACTERS = 200_000;
 
 /** @typedef {{ role: string, content: unknown, tool_calls?: unknown }} PromptMessage */
 /** @typedef {{ messages: PromptMessage[], tools?: unknown } & Record<string, unknown>} Body */
+/** @typedef {{ part: string, topic: string, at: number }} Source  Of a text from that character on. */
+/**
+ * @typedef {{ body: Body, tokens: number, unfiltered: number, prompt_tokens: number[], prompt_sources: Source[][],
+ *   parts: Record<string, number>, part_names: Record<string, string>, by_topic: Record<string, number> }} Preview
+ */
+/** @typedef {(element: HTMLElement, source: Source) => string} Mark  Colours an element; gives the name of the source. */
 
 export class ExactText {
   #dialog;
@@ -24,22 +32,39 @@ export class ExactText {
     });
   }
 
-  /** @param {() => Promise<{ body: Body, prompt_tokens: number[], parts: Record<string, number> }>} ask */
-  async open(ask) {
-    let tokens, parts;
+  /** @param {() => Promise<Preview>} ask @param {ReadonlyMap<string, string>} hues  Of topics, by label. */
+  async open(ask, hues) {
+    let preview;
     try {
-      ({ body: this.#body, prompt_tokens: tokens, parts } = await ask());
+      preview = await ask();
     } catch (error) {
       toast(`Couldn’t load the text: ${reasonOf(error)}`);
       return;
     }
-    this.#dialog.querySelector(".exact-body")?.replaceChildren(...shown(this.#body.messages, tokens), ...fieldsOf(this.#body, parts.tools));
+    const { body, tokens, unfiltered, parts, part_names: names, by_topic: byTopic } = preview;
+    this.#body = body;
+    const pieces = withTopics(partsOf(parts, names, 0), byTopic);
+    this.#find(".exact-total").textContent = totalInWords(tokens, unfiltered);
+    this.#find(".exact-bar").replaceChildren(...pieces.map((piece) => segment(piece, hues)));
+    this.#find(".exact-parts").replaceChildren(...pieces.map((piece) => row(piece, hues)));
+    /** @type {Mark} */
+    const mark = (element, source) => {
+      colour(element, source, hues);
+      return source.topic || (source.part === "history" ? "" : names[source.part]);
+    };
+    this.#find(".exact-messages").replaceChildren(...shown(preview, mark), ...fieldsOf(body, parts.tools));
     this.#dialog.showModal();
+    this.#find(".exact-body").scrollTop = 0;
+  }
+
+  /** @param {string} selector */
+  #find(selector) {
+    return /** @type {HTMLElement} */ (this.#dialog.querySelector(selector));
   }
 }
 
-/** @param {readonly PromptMessage[]} prompt @param {readonly number[]} tokens  Of each. */
-function shown(prompt, tokens) {
+/** @param {Preview} preview @param {Mark} mark */
+function shown({ body: { messages: prompt }, prompt_tokens: tokens, prompt_sources: sources }, mark) {
   /** @type {HTMLElement[]} */
   const blocks = [];
   let room = SHOWN_CHARACTERS;
@@ -51,15 +76,34 @@ function shown(prompt, tokens) {
     }
     const text = textOf(message);
     const isToCome = !text && at === prompt.length - 1;
-    const words = isToCome ? element("p", "Your message goes here.") : element("pre", visible(text.slice(0, room)));
-    words.dir = "auto";
-    const block = piece(message.role, words, isToCome ? undefined : tokens[at]);
+    const block = piece(message.role, isToCome ? undefined : tokens[at]);
     block.dataset.role = message.role;
+    if (isToCome) block.append(element("p", "Your message goes here."));
+    else write(block, text.slice(0, room), sources[at], mark);
     blocks.push(block);
     if (text.length > room) blocks.push(element("p", "Only the beginning is shown; Copy includes everything."));
     room -= text.length;
   }
   return blocks;
+}
+
+/**
+ * Writes a text into its block: as one, or where it has several sources, each under its name.
+ * @param {HTMLElement} block @param {string} text @param {readonly Source[]} sources @param {Mark} mark
+ */
+function write(block, text, sources, mark) {
+  if (sources.length < 2) {
+    if (sources.length) block.querySelector("h3")?.after(element("span", mark(block, sources[0])));
+    block.append(element("pre", visible(text)));
+    return;
+  }
+  const characters = [...text]; // as the server counts them
+  for (const [i, source] of sources.entries()) {
+    const part = element("div", "");
+    const name = element("p", mark(part, source) || "Messages");
+    part.append(name, element("pre", visible(characters.slice(source.at, sources[i + 1]?.at).join("").trim())));
+    block.append(part);
+  }
 }
 
 /**
@@ -75,20 +119,22 @@ function fieldsOf({ messages: _, tools, ...others }, tokens) {
 
 /** @param {string} name @param {string} title @param {unknown} value @param {number} tokens */
 function field(name, title, value, tokens) {
-  const block = piece(title, element("pre", visible(JSON.stringify(value, null, 2).slice(0, SHOWN_CHARACTERS))), tokens);
+  const block = piece(title, tokens);
   block.dataset.field = name;
+  if (name === "tools") block.dataset.part = name;
+  block.append(element("pre", visible(JSON.stringify(value, null, 2).slice(0, SHOWN_CHARACTERS))));
   return block;
 }
 
-/** A piece of the request, with what it costs; it can be folded. @param {string} title @param {HTMLElement} text @param {number} [tokens] */
-function piece(title, text, tokens) {
+/** A piece of the request, with what it costs; it can be folded. @param {string} title @param {number} [tokens] */
+function piece(title, tokens) {
   const block = document.createElement("details");
   block.className = "exact-message";
   block.open = true;
   const head = document.createElement("summary");
   if (tokens !== undefined) head.dataset.tokens = counted(tokens, "token");
   head.append(element("h3", title));
-  block.append(head, text);
+  block.append(head);
   return block;
 }
 
@@ -102,5 +148,6 @@ function textOf({ content, tool_calls: calls }) {
 function element(name, text) {
   const made = document.createElement(name);
   made.textContent = text;
+  made.dir = "auto";
   return made;
 }

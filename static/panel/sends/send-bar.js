@@ -4,14 +4,16 @@
 import { commandIn } from "../../composer/commands.js";
 import { ExactText } from "./exact-text.js";
 import { newest } from "../../lib/newest.js";
-import { hueOf } from "../../cloud/hues.js";
 import { numbered, reasonOf } from "../../lib/text.js";
 import { toast } from "../../lib/toasts.js";
 import { knownInWords, priceInWords, rereadInWords } from "./cost.js";
 import { partsOf, totalInWords, windowInWords, withTopics } from "./parts.js";
+import { row, segment } from "./shown-parts.js";
 
 const TYPING_MS = 120;
 const SHOWN_PLACES = 3;
+/** @type {ReadonlyMap<string, string>} */
+const NO_HUES = new Map();
 const FILES = "The model may look into notes";
 
 export class SendBar {
@@ -53,12 +55,12 @@ export class SendBar {
       this.#hues = hues;
       refresh();
     });
-    for (const event of ["smart_context.contexts_changed", "memory.chat_changed"]) {
+    for (const event of ["smart_context.contexts_changed", "memory.chat_changed", "system.config_read"]) {
       this.#wire.on(event, (news) => (news.chat_id ?? this.#chatId) === this.#chatId && refresh());
     }
     this.#wire.onStatus((status) => status === "open" && refresh());
     const exact = new ExactText(/** @type {HTMLDialogElement} */ (document.querySelector("dialog.exact")));
-    this.#find(".sends-show").addEventListener("click", () => exact.open(() => this.#preview(false)));
+    this.#find(".sends-show").addEventListener("click", () => exact.open(() => this.#preview(false), this.#hues));
   }
 
   refresh() {
@@ -86,7 +88,7 @@ export class SendBar {
     this.#showCost(news.cost, news.reread_because, news.model.startsWith("embedded/"));
     const bar = this.#find(".sends-bar");
     bar.setAttribute("aria-label", [total, ...pieces.map(({ name, tokens: count }) => `${name} ${numbered(count)}`)].join(", "));
-    bar.replaceChildren(...pieces.map((piece) => this.#segment(piece)));
+    bar.replaceChildren(...pieces.map((piece) => segment(piece, this.#hues)));
     this.#showParts(parts, files);
     document.dispatchEvent(new CustomEvent("attachments-cut", { detail: { cuts, canAsk: files !== false } }));
     this.#showUnseen(unseen);
@@ -111,10 +113,10 @@ export class SendBar {
    */
   #showParts(parts, files) {
     const hadFocus = document.activeElement === this.#files;
-    const rows = parts.map((part) => row(part));
+    const rows = parts.map((part) => row(part, NO_HUES));
     if (files !== null) {
       const at = parts.findIndex(({ part }) => part === "tools");
-      const tools = row({ ...(parts[at] ?? { part: "tools", tokens: 0, share: 0 }), name: FILES });
+      const tools = row({ ...(parts[at] ?? { part: "tools", tokens: 0, share: 0 }), name: FILES }, NO_HUES);
       const label = document.createElement("label");
       this.#files.checked = files;
       label.append(this.#files, tools.firstElementChild ?? "");
@@ -144,30 +146,8 @@ export class SendBar {
     if (words) words.textContent = `Not visible, but sent: ${told.join("; ")}.`;
   }
 
-  /** @param {import("./parts.js").Part & { topic?: string }} part */
-  #segment({ part, topic, name, tokens, share }) {
-    const piece = document.createElement("span");
-    if (!topic) piece.dataset.part = part;
-    piece.title = `${name}: ${numbered(tokens)}`;
-    if (topic) piece.dataset.hue = this.#hues.get(topic) ?? String(hueOf(topic));
-    piece.style.setProperty("--share", String(share));
-    return piece;
-  }
-
   /** @param {string} selector */
   #find(selector) {
     return /** @type {HTMLElement} */ (this.#root.querySelector(selector));
   }
-}
-
-/** @param {import("./parts.js").Part} part */
-function row({ part, name, tokens }) {
-  const line = document.createElement("li");
-  line.dataset.part = part;
-  const label = document.createElement("span");
-  label.textContent = name;
-  const count = document.createElement("span");
-  count.textContent = numbered(tokens);
-  line.append(label, count);
-  return line;
 }

@@ -33,7 +33,10 @@ async def test_a_brief_preview_leaves_out_rows_and_prompt(served, chat):
     async with served() as running:
         brief = await running.call("preview", chat_id=chat, message="Hi", brief=True)
         full = await running.call("preview", chat_id=chat, message="Hi")
-    assert full.keys() - brief.keys() == {"body", "messages", "prompt", "prompt_tokens"}
+    assert full.keys() - brief.keys() == {
+        *("body", "messages"),
+        *("prompt", "prompt_tokens", "prompt_sources"),
+    }
     assert {name: full[name] for name in brief} == brief
 
 
@@ -47,6 +50,23 @@ async def test_new_instructions_are_in_a_brief_preview_at_once(served, notes, ch
             full = await running.call("preview", chat_id=chat, message="Hi")
             assert brief["parts"] == full["parts"]
             assert bool(full["parts"]["instructions"]) is bool(text)
+
+
+async def test_the_exact_text_tells_where_each_of_its_texts_comes_from(served, notes, chat):
+    notes({"a.md": "A note."})
+    async with served() as running:
+        await running.call("add_notes", chat_id=chat, paths=["a.md"])
+        await running.call("chat.set_instructions", chat_id=chat, text="Be kind.")
+        shown = await running.call("preview", chat_id=chat, message="Hi")
+    system, *said, asked = shown["prompt_sources"]
+    assert [(one["part"], one["at"]) for one in system] == [
+        ("instructions", 0),
+        ("contexts", shown["prompt"][0]["content"].index("# Attached notes")),
+    ]
+    assert [[one["part"] for one in sources] for sources in (*said, asked)] == [
+        *(["history"] for _ in said),
+        ["message"],
+    ]
 
 
 async def test_messages_behind_a_summary_are_listed_with_their_reason(served, vault):
