@@ -19,6 +19,19 @@ def see_the_digits(page):
     expect(digits).to_have_count(page.locator(".bubble").count())
 
 
+def see_what_would_be_sent(page, exact):
+    """The preview and the exact text while no model is connected, with one topic picked."""
+    expect(page.get_by_role("heading", name="Next message would send")).to_be_visible()
+    expect(page.get_by_text("Nothing is sent until a model is connected.")).to_be_visible()
+    expect(exact).to_contain_text("No model is connected, so nothing is sent.")
+    expect(exact.locator("[data-field]")).to_have_count(0)  # no field names a model
+    (picked,) = page.locator(".bubble:has(:checked)").evaluate_all(
+        "found => found.map(e => [e.querySelector('input').value, e.dataset.hue])"
+    )
+    topics = "found => found.map(e => [e.querySelector('summary span').textContent, e.dataset.hue])"
+    assert picked in exact.locator(".exact-message[data-hue]").evaluate_all(topics)
+
+
 def take_its_steps_out_of_order(page, guide, step):
     page.evaluate("['guide', 'guide-passed'].forEach((key) => localStorage.removeItem(key))")
     page.goto(page.url.partition("#")[0])
@@ -63,6 +76,7 @@ def test_the_demonstration_guides_through_three_steps_of_the_users_own(new_page,
         page.get_by_role("button", name="Show the exact text").click()
         question = page.locator(".exact-message").filter(has_text="Your message goes here.")
         expect(question).to_have_text("userYour message goes here.")
+        see_what_would_be_sent(page, page.get_by_role("dialog", name="The exact text"))
         page.get_by_role("dialog").get_by_role("button", name="Close").click()
         expect(step).to_contain_text("Ask")
         ask_the_guides_question(page, guide)

@@ -185,9 +185,9 @@ class OfflineModel:
         return NAME
 
     def parameters(self, tools: Sequence[dict[str, Any]] = (), *, streamed: bool) -> dict[str, Any]:
-        """The name alone: nothing is sent anywhere."""
+        """Nothing: no endpoint is asked, so there is no model to name."""
         del tools, streamed
-        return {"model": self.name}
+        return {}
 
     def stream(
         self, messages: Sequence[PromptMessage], *, tools: Sequence[dict[str, Any]] = ()

@@ -20,4 +20,4 @@ def test_what_is_no_guide_is_none():
 async def test_a_stored_answer_says_that_no_model_wrote_it():
     model = StoredAnswer("Half an hour.")
     assert (await model.complete([])).text == f"{MARK}\n\nHalf an hour."
-    assert model.parameters(streamed=True) == {"model": "embedded/passages"}
+    assert model.parameters(streamed=True) == {}
