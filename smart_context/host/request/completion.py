@@ -328,7 +328,12 @@ def _without_old_messages(request: Request, meter: _RequestMeter) -> Request:
     room = meter.room - others
     keep = request.protected.union(message.id for message in _always_sent(request))
     kept = within_budget(request.history, room, meter.cost, keep=keep)
-    return replace(request, history=tuple(kept))
+    less = replace(request, history=tuple(kept))
+    if request.order and (over := meter.over(less)) > 0:  # that order adds texts between messages
+        room = sum(map(meter.cost, kept)) - over
+        kept = within_budget(request.history, room, meter.cost, keep=keep)
+        less = replace(request, history=tuple(kept))
+    return less
 
 
 def _always_sent(request: Request) -> tuple[Message, ...]:

@@ -16,6 +16,7 @@ from smart_context.host.request.completion import (
     surely_fits,
 )
 from smart_context.host.request.request import Request
+from smart_context.host.request.speaking_order import SpeakingOrder
 from smart_context.host.request.tokens import PER_IMAGE, message_tokens, prompt_tokens
 from smart_context.host.request.tools import Tool
 from smart_context.host.request.window import Window
@@ -69,6 +70,15 @@ def test_a_request_that_fits_stays_as_it_is_and_nothing_is_counted():
 def test_the_oldest_messages_go_and_what_is_protected_stays():
     request = Request(message="Hello", history=history(9), protected=frozenset({"1"}))
     assert names(fitted(request, window(600))) == "15678"
+
+
+@pytest.mark.parametrize("tokens", range(400, 700, 10))
+def test_an_order_that_adds_texts_costs_a_message_or_two_and_not_all(tokens):
+    said_in_turn = tuple(said(f"{n}", role=("assistant", "user")[n % 2]) for n in range(8))
+    request = Request(message="Hello", history=said_in_turn)
+    ordered = replace(request, order=SpeakingOrder.IN_TURN)
+    plain, less = (len(fitted(r, window(tokens)).history) for r in (request, ordered))
+    assert plain - 2 <= less <= plain
 
 
 def test_results_of_earlier_rounds_go_before_any_message_does():
