@@ -1,11 +1,13 @@
 """A provider's answers: passes the request on, and the answer back unchanged."""
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from starlette.types import Send
 
 from smart_context.base.config import EndpointSettings
+from smart_context.base.errors import ModelFailed
 from smart_context.gateway.answers.gathered import GatheredAnswer
 from smart_context.gateway.edge.errors import GatewayError, refused_by_plugin, with_hint
 from smart_context.gateway.edge.own_answers import give_text
@@ -23,9 +25,6 @@ from smart_context.llm.failures import explained
 MAX_SHORT_BYTES = 8 << 20
 SAVED_WITHIN_S = 5.0
 """Maximum time that the end of a body waits until the answer is saved."""
-
-MOST_REFUSALS = 2
-"""The maximum number of changed repeats of a refused request: shorter, and in another order."""
 
 _ERROR, _NOT_FOUND = 400, 404
 _MAY_SAY_WHY = frozenset({400, 413, 422, 500})
@@ -76,7 +75,7 @@ async def provide(
     """Pass a request on and its answer back; the chat keeps the answer."""
     ending = _Ending(GatheredAnswer())
     try:
-        sent = await exchange.begin()
+        await exchange.begin()
         if exchange.turn is not None and exchange.turn.response is not None:
             text = ending.text = exchange.turn.response
             await give_text(text, incoming, watch, send, exchange.headers())
@@ -85,7 +84,6 @@ async def provide(
             endpoint=endpoint,
             method="POST",
             path=PATHS[incoming.kind],
-            body=incoming.body.encoded(sent.text),
             headers=incoming.headers,
         )
         await _ask(upstream, call, exchange, incoming, watch, send, ending)
@@ -127,27 +125,29 @@ async def _ask(
     send: Send,
     ending: _Ending,
 ) -> None:
-    for _ in range(MOST_REFUSALS + 1):
-        answer = await watch.during(upstream.send(call))
-        try:
-            better = await watch.during(_after_refusal(answer, call, exchange))
-            if better is None:
-                await _pass_on(answer, exchange, incoming, watch, send, ending)
-                return
-        finally:
+    answers: list[ProviderAnswer] = []
+
+    async def ask(sent: Outgoing) -> None:
+        for refused in answers:
+            await refused.aclose()
+        answer = await upstream.send(replace(call, body=incoming.body.encoded(sent.text)))
+        answers.append(answer)
+        await _raise_refusal(answer, call)
+
+    try:
+        with suppress(ModelFailed):  # the provider's words are passed on
+            await watch.during(exchange.request.asked(ask))
+        await _pass_on(answers[-1], exchange, incoming, watch, send, ending)
+    finally:
+        for answer in answers:
             await answer.aclose()  # even if nothing was read of it
-        call = replace(call, body=incoming.body.encoded(better.text))
 
 
-async def _after_refusal(
-    answer: ProviderAnswer, call: ProviderCall, exchange: Exchange
-) -> Outgoing | None:
-    """The changed request, if the provider refused it for its length or the order of messages."""
-    if answer.failure is None or answer.status not in _MAY_SAY_WHY:
-        return None
-    words = await answer.words()
-    failure = replace(answer.failure, words=words)
-    return await exchange.after_refusal(explained(failure, call.endpoint, call.kind))
+async def _raise_refusal(answer: ProviderAnswer, call: ProviderCall) -> None:
+    """Raise `ModelFailed` if an answer refuses the request, and may say why."""
+    if answer.failure is not None and answer.status in _MAY_SAY_WHY:
+        failure = replace(answer.failure, words=await answer.words())
+        raise explained(failure, call.endpoint, call.kind)
 
 
 async def _pass_on(

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import KW_ONLY, dataclass, field
 
 from smart_context.base.config import EndpointSettings
-from smart_context.base.errors import ModelFailed, SmartContextError
+from smart_context.base.errors import SmartContextError
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.clients import client_history
 from smart_context.chat.ids import new_message_id
@@ -18,7 +18,7 @@ from smart_context.gateway.turns.answer_headers import Headers, answer_headers
 from smart_context.gateway.turns.answer_messages import answers_of, issued_answers
 from smart_context.gateway.turns.document import RecordedRequest, RequestRecorder
 from smart_context.gateway.turns.finding import ChatFinder, ChatOfRequest
-from smart_context.gateway.turns.fitting import ChosenUnits, chosen_units
+from smart_context.gateway.turns.fitting import ChosenUnits, whole_list
 from smart_context.gateway.turns.incoming import Incoming
 from smart_context.gateway.turns.provider_request import ProviderRequest, note_sent
 from smart_context.gateway.turns.saving import PendingSaves, QuestionSaving
@@ -118,7 +118,7 @@ class Exchange:
 
     def __post_init__(self) -> None:
         self._pipeline = self.turns.parts.pipeline
-        self._asked = ProviderRequest(self.incoming, self.endpoint, self._pipeline.completion)
+        self.request = ProviderRequest(self.incoming, self.endpoint, self._pipeline.completion)
 
     @property
     def turn(self) -> Turn | None:
@@ -133,19 +133,15 @@ class Exchange:
             TurnAborted: If a plugin stops the turn.
         """
         chosen = await self._choose() if self.incoming.units else None
-        sent = await self._asked.first(None if self.incoming.is_held else chosen, self.turn)
+        sent = await self.request.first(None if self.incoming.is_held else chosen)
         if isinstance(self._state, AnsweringClient):
             self._state.question.start()
         return sent
 
-    async def after_refusal(self, failure: ModelFailed) -> Outgoing | None:
-        """The request to ask once more; see `ProviderRequest`."""
-        return await self._asked.after_refusal(failure)
-
     def headers(self) -> Headers:
         """The headers of the answer; see `answer_headers`."""
         chat_id = self.chat.id if self.chat else ""
-        return answer_headers(chat_id, self.turn, self.incoming.item_count, self._asked.count)
+        return answer_headers(chat_id, self.turn, self.incoming.item_count, self.request.count)
 
     def arrived(self, text: str) -> None:
         """Send new text of the answer to pages."""
@@ -181,10 +177,11 @@ class Exchange:
     async def _choose(self) -> ChosenUnits | None:
         """The units of the client's list to send; `None` for all, since it holds no question."""
         if self.chat is None or self.chat.is_aside:
-            chosen = chosen_units(self.incoming.units)
+            request, ids = whole_list(self.incoming.units)
+            turn = self._aside(self.chat.id if self.chat else "", request)
             if self.chat is not None:
-                self._state = AsideRequest(self._aside(self.chat, chosen.request))
-            return chosen
+                self._state = AsideRequest(turn)
+            return ChosenUnits(turn, ids)
         return await self._record(self.chat)
 
     async def _record(self, chat: ChatOfRequest) -> ChosenUnits | None:
@@ -204,7 +201,7 @@ class Exchange:
             await self._pipeline.prepare(turn)
             if turn.aborted:
                 raise TurnAborted(turn.abort_reason)
-        return ChosenUnits(turn.request, followed.ids)
+        return ChosenUnits(turn, followed.ids)
 
     async def _turn(self, followed: RecordedRequest, question: Message) -> Turn:
         place = next(
@@ -224,11 +221,11 @@ class Exchange:
         turn.client = self._client(kind, followed.messages[place + 1 :])
         return turn
 
-    def _aside(self, chat: ChatOfRequest, request: Request) -> Turn:
+    def _aside(self, chat_id: str, request: Request) -> Turn:
         question = Message(id=MessageId(""), role="user", content=_ASIDE_TEXT)
         turn = Turn(
             id=new_message_id(),
-            chat_id=ChatId(chat.id),
+            chat_id=ChatId(chat_id),
             person=self.person,
             question=question,
             answer_id=MessageId(""),
@@ -261,10 +258,10 @@ class Exchange:
         """Note in the turn the requests that were sent, and the outcome of the answer."""
         gathered = outcome.gathered
         await asyncio.to_thread(gathered.clean, self.echoes)
-        for sent in self._asked.all_sent:
+        for sent in self.request.all_sent:
             await asyncio.to_thread(note_sent, turn, sent, self.echoes)
         if gathered.usage is not None and not gathered.error:
-            await self._asked.learn_counts(gathered.usage.prompt_tokens)
+            await self.request.learn_counts(gathered.usage.prompt_tokens)
         turn.usage = gathered.usage
         turn.error = self.echoes.error(outcome.error) or gathered.error
         turn.error_code = outcome.error_code

@@ -14,6 +14,7 @@ from smart_context.host.request.completion import fitted
 from smart_context.host.request.request import Request, added_by_client
 from smart_context.host.request.tokens import prompt_tokens, texts_of
 from smart_context.host.request.window import Window
+from smart_context.host.turn import Turn
 from smart_context.llm.estimating import utf8_bytes
 from smart_context.llm.models import PromptMessage
 from smart_context.llm.tokens import counting
@@ -29,12 +30,12 @@ _ITEMS = frozenset({"message", "function_call", "function_call_output"})
 class ChosenUnits:
     """The chosen part of a client's list."""
 
-    request: Request
+    turn: Turn  # its request has the chosen messages
     ids: Sequence[str]  # the ids of the list's units in the request
 
 
-def chosen_units(units: Sequence[ListUnit]) -> ChosenUnits:
-    """The whole list of a request outside of a chat."""
+def whole_list(units: Sequence[ListUnit]) -> tuple[Request, Sequence[str]]:
+    """The whole list of a request outside of a chat, and the ids of its units."""
     question = last_question(units)
     ids = tuple(map(str, range(len(units))))
     history = [
@@ -42,7 +43,7 @@ def chosen_units(units: Sequence[ListUnit]) -> ChosenUnits:
         for name, unit in zip(ids, units[:question], strict=False)
     ]
     text = units[question].text
-    return ChosenUnits(Request(message=text, history=tuple(history), is_of_client=True), ids)
+    return Request(message=text, history=tuple(history), is_of_client=True), ids
 
 
 async def within_window(

@@ -1,11 +1,11 @@
 """The request to a provider: the chosen part of a client's request, within the model's window."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from smart_context.base.config import EndpointSettings
-from smart_context.base.errors import ModelFailed, TooLong
 from smart_context.chat.messages import Message
 from smart_context.gateway.requests.outgoing import (
     Outgoing,
@@ -17,16 +17,18 @@ from smart_context.gateway.turns.fitting import ChosenUnits, countable, tokens_o
 from smart_context.gateway.turns.incoming import Incoming
 from smart_context.host.request.completion import RequestCompletion
 from smart_context.host.request.request import Request, added_by_client, request_body
-from smart_context.host.request.speaking_order import order_wanted
 from smart_context.host.request.tokens import prompt_tokens
 from smart_context.host.request.window import Window
 from smart_context.host.turn import Turn
+from smart_context.host.turns.refusals import Refusals
 from smart_context.llm.echoes import RepeatedKeys
+
+T = TypeVar("T")
 
 
 @dataclass(eq=False)
 class ProviderRequest:
-    """One request to a provider, which is asked once more if it refuses the first.
+    """One request to a provider, which is asked again if a refusal says how.
 
     Attributes:
         all_sent: The bodies that were sent, refused ones first.
@@ -37,39 +39,52 @@ class ProviderRequest:
     completion: RequestCompletion  # knows windows and orders of models
     all_sent: list[Outgoing] = field(default_factory=list, init=False)
     _chosen: ChosenUnits | None = field(default=None, init=False)
-    _turn: Turn | None = field(default=None, init=False)
-    _was_shortened: bool = field(default=False, init=False)  # after a refusal
 
     @property
     def count(self) -> int:
         """The number of messages or items sent last; the client's before anything is sent."""
         return self.all_sent[-1].count if self.all_sent else self.incoming.item_count
 
-    async def first(self, chosen: ChosenUnits | None, turn: Turn | None) -> Outgoing:
+    async def first(self, chosen: ChosenUnits | None) -> Outgoing:
         """The first request to send, within the model's window if that is certain.
 
         Args:
             chosen: The chosen part; `None` if the request must not be changed.
-            turn: The turn of the request, which notes the messages that do not fit.
         """
-        self._chosen, self._turn = chosen, turn
-        return await self._sent()
+        self._chosen = chosen
+        if chosen is not None:
+            turn, order = chosen.turn, self.completion.known.order(self.endpoint)
+            certain = self.completion.certain_window(self.endpoint)
+            turn.window = None if self.incoming.is_off else certain
+            turn.request = replace(turn.request, is_of_client=True, order=order)
+        return await self._next()
 
-    async def after_refusal(self, failure: ModelFailed) -> Outgoing | None:
-        """The request to send again after the provider has refused this one with a reason.
+    async def asked(self, send: Callable[[Outgoing], Awaitable[T]]) -> T:
+        """The result of sending the first request, or the one after its refusals.
 
-        Shortened if it was too long, or with its messages in the order that the provider needs;
-        `None` for other reasons, or if that is not possible.
+        Args:
+            send: Sends a request; raises `ModelFailed` if the provider refuses it with a reason.
+
+        Raises:
+            ModelFailed: If the last request was refused.
         """
-        if self._chosen is None or self.endpoint is None:
-            return None
-        known, order = self.completion.known, order_wanted(failure)
-        if failure.too_long and not (self.incoming.is_off or self._was_shortened):
-            return await self._shortened(failure.too_long, self.endpoint)
-        if order > known.order(self.endpoint):
-            await known.learn_order(self.endpoint, order)
-            return await self._sent()
-        return None
+        if self._chosen is None:
+            return await send(self.all_sent[-1])
+        is_again = False
+
+        async def ask() -> T:
+            nonlocal is_again
+            sent = await self._next() if is_again else self.all_sent[-1]
+            is_again = True
+            return await send(sent)
+
+        refusals = Refusals(self._chosen.turn, self.endpoint, self.completion, self)
+        return await refusals.asked(ask)
+
+    async def tokens(self) -> int:
+        """The tokens of the last request, as counted here."""
+        count = self.completion.counter(self.endpoint.model if self.endpoint else "")
+        return await asyncio.to_thread(tokens_of, self.all_sent[-1], count)
 
     async def learn_counts(self, counted: int) -> None:
         """Learn from the tokens that the provider counted in the last request."""
@@ -82,42 +97,22 @@ class ProviderRequest:
             await asyncio.to_thread(prompt_tokens, values, count)  # remembers each text's count
             known.learn_counts(self.endpoint, values, added, counted)
 
-    async def _sent(self) -> Outgoing:
-        certain = self.completion.certain_window(self.endpoint)
-        return await self._within(None if self.incoming.is_off else certain)
+    async def is_changed_by(self, window: Window) -> bool:
+        """True if less than the last request would be sent within this window."""
+        if self._chosen is None or self.incoming.is_off:
+            return False
+        _, less = await within_window(self._chosen.turn.request, window, self._body)
+        return less.text != self.all_sent[-1].text
 
-    async def _within(self, window: Window | None) -> Outgoing:
+    async def _next(self) -> Outgoing:
         if self._chosen is None:
             sent = self._as_it_came()
         else:
-            order = self.completion.known.order(self.endpoint)
-            asked = replace(self._chosen.request, is_of_client=True, order=order)
-            request, sent = await within_window(asked, window, self._body)
-            if request is not asked:
-                self._chosen = replace(self._chosen, request=request)
-                if self._turn is not None:
-                    self._turn.shorten_to(request)
+            turn = self._chosen.turn
+            request, sent = await within_window(turn.request, turn.window, self._body)
+            if request is not turn.request:
+                turn.shorten_to(request)
         self.all_sent.append(sent)
-        return sent
-
-    async def _shortened(self, too_long: TooLong, endpoint: EndpointSettings) -> Outgoing | None:
-        """The request without the oldest messages that don't fit; `None` if that is not shorter."""
-        refused = self.all_sent[-1]
-        if too_long.asked:
-            await self.learn_counts(too_long.asked)
-        count = self.completion.counter(endpoint.model)
-        tokens = await asyncio.to_thread(tokens_of, refused, count)
-        await self.completion.known.learn(endpoint, too_long, tokens)
-        window = self.completion.fitting_window(endpoint)
-        if window is None or too_long == TooLong():
-            return None
-        sent = await self._within(window)
-        if sent.text == refused.text:
-            self.all_sent.pop()
-            return None
-        self._was_shortened = True
-        if self._turn is not None:
-            self._turn.refused_above = window.tokens
         return sent
 
     def _as_it_came(self) -> Outgoing:

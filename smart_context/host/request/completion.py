@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from smart_context.base.config import EndpointSettings
-from smart_context.base.errors import RequestTooLong, TooLong
+from smart_context.base.errors import RequestTooLong
 from smart_context.base.values import CountTokens
 from smart_context.chat.compaction import within_budget
 from smart_context.chat.messages import Message, Part
@@ -80,21 +80,6 @@ class RequestCompletion:
         """Ask the chat model's server about the model, unless it has been asked already."""
         await self.known.ask(self.endpoint())
 
-    async def learn_window(self, too_long: TooLong, tokens: int) -> Window | None:
-        """The chat model's `fitting_window` after it has refused a request as too long.
-
-        Args:
-            tokens: The tokens of the request, as counted here.
-        """
-        endpoint = self.endpoint()
-        if endpoint is not None:
-            await self.known.learn(endpoint, too_long, tokens)
-        return self.fitting_window(endpoint)
-
-    def what_fits(self) -> Window | None:
-        """The chat model's `fitting_window`."""
-        return self.fitting_window(self.endpoint())
-
     async def keep_guess(self) -> None:
         """Use a guess that fitted as the window of a chat model whose window is unknown."""
         if endpoint := self.endpoint():
@@ -135,11 +120,6 @@ class RequestCompletion:
     def _of_client(self, model: str) -> EndpointSettings | None:
         endpoint = self.endpoint()
         return endpoint and replace(endpoint, model=model or endpoint.model)
-
-    async def learn_order(self, order: SpeakingOrder) -> None:
-        """Keep the order that the chat model's endpoint has demanded."""
-        if endpoint := self.endpoint():
-            await self.known.learn_order(endpoint, order)
 
     def image_keys(self, request: Request) -> Sequence[str]:
         """The keys of the images that the model would be shown; none if it can't see images."""

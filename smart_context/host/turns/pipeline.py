@@ -5,7 +5,6 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from smart_context.base.errors import TooLong
 from smart_context.host.events.bus import EventBus
 from smart_context.host.events.events import (
     PIPELINE_CONTEXT,
@@ -21,9 +20,7 @@ from smart_context.host.events.events import (
 )
 from smart_context.host.models import Models
 from smart_context.host.request.completion import RequestCompletion
-from smart_context.host.request.tokens import prompt_tokens
 from smart_context.host.request.tools import ToolSupport
-from smart_context.host.request.window import Window
 from smart_context.host.tasks import was_cancelled
 from smart_context.host.turn import Turn
 from smart_context.host.turns.rounds import AnswerListeners, Rounds
@@ -70,7 +67,9 @@ class Pipeline:
         """
         models = self.models()
         turn.window = self.completion.window
-        if turn.sends_what_fits and (fits := self.completion.what_fits()):
+        if turn.sends_what_fits and (
+            fits := self.completion.fitting_window(self.completion.endpoint())
+        ):
             turn.window, turn.refused_above = fits, fits.tokens
         turn.request = await self.completion.with_images(turn.request)
         turn.is_extracted = models.chat_is_embedded
@@ -80,21 +79,11 @@ class Pipeline:
             turn=turn,
             support=self.support,
             heard=heard,
-            learn_order=self.completion.learn_order,
-            learn_window=self.learn_window,
-            count=self.completion.counter(models.chat.name),
+            completion=self.completion,
         )
         turn.response = await rounds.answer()
         if turn.window is not None and turn.window.is_guess:
             await self.completion.keep_guess()
-
-    async def learn_window(self, turn: Turn, too_long: TooLong) -> Window | None:
-        """The window that fits after the model has refused a turn's request as too long."""
-        if too_long.asked:
-            self.completion.learn_counts(turn.request, turn.sent, too_long.asked)
-        count = self.completion.counter(self.models().chat.name)
-        tokens = prompt_tokens(turn.sent, count) + count(turn.added.tools)
-        return await self.completion.learn_window(too_long, tokens)
 
     @property
     def has_no_model(self) -> bool:

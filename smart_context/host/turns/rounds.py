@@ -5,24 +5,24 @@ A model may call tools `MAX_ROUNDS` times; then it is asked once more, without t
 
 import logging
 import secrets
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
-from smart_context.base.errors import ModelFailed, TooLong
+from smart_context.base.errors import ModelFailed
 from smart_context.base.threads import MANY_MESSAGES, beside
-from smart_context.base.values import CountTokens
 from smart_context.chat.messages import Part
-from smart_context.host.request.completion import within
+from smart_context.host.request.completion import RequestCompletion, within
 from smart_context.host.request.fenced_tools import requests_in
 from smart_context.host.request.request import Request, added_texts, request_body
-from smart_context.host.request.speaking_order import SpeakingOrder, order_wanted
 from smart_context.host.request.tokens import prompt_tokens
 from smart_context.host.request.tools import Tool, ToolSupport, answered, part_of
 from smart_context.host.request.window import Window
 from smart_context.host.turn import Turn
 from smart_context.host.turns.reading import SlowReading
+from smart_context.host.turns.refusals import Refusals
 from smart_context.llm.models import (
     NOTHING_USED,
     AnswerPiece,
@@ -34,9 +34,6 @@ from smart_context.llm.models import (
 )
 
 MAX_ROUNDS = 5
-MAX_SHORTENED = 12
-"""Maximum attempts to shorten a request; after so many halvings even the largest one is tiny."""
-
 MAX_CALLS = 16
 """The maximum calls answered in one round; the others get an error as their result."""
 
@@ -66,9 +63,6 @@ class AnswerListeners:
     was_thought: Callable[[str], None] = _ignored
 
 
-LearnWindow = Callable[[Turn, TooLong], Awaitable[Window | None]]
-
-
 @dataclass(frozen=True, slots=True)
 class Rounds:
     """The rounds of one turn, whose `sent`, `usage` and steps of its request are filled in."""
@@ -77,11 +71,7 @@ class Rounds:
     turn: Turn
     support: ToolSupport
     heard: AnswerListeners
-    # remembers the order of messages that the endpoint demands
-    learn_order: Callable[[SpeakingOrder], Awaitable[None]]
-    # learns from a refusal as too long, and gives the window that fits after it
-    learn_window: LearnWindow
-    count: CountTokens  # counts the tokens of a text for the model
+    completion: RequestCompletion  # knows the windows and orders of models
 
     async def answer(self) -> str:
         """The text of the answer.
@@ -114,42 +104,26 @@ class Rounds:
         raise ModelFailed(f"{self.model.name} gave an empty answer. Try again or rephrase.")
 
     async def _ask(self, tools: Sequence[Tool]) -> Completion:
-        """Ask once; if the request is too long for the model, again, shortened to its window.
+        refusals = Refusals(self.turn, self.completion.endpoint(), self.completion, self)
+        return await refusals.asked(partial(self._with_tools, tools))
 
-        A turn with `sends_what_fits` is shortened repeatedly.
-        """
-        for _ in range(MAX_SHORTENED if self.turn.sends_what_fits else 1):
-            try:
-                return await self._in_order(tools)
-            except ModelFailed as failure:
-                if failure.too_long is None or not await self._learn_window(failure.too_long):
-                    raise
-        return await self._in_order(tools)
+    async def tokens(self) -> int:
+        """The tokens of the last request, as counted here."""
+        return self._prompt_tokens() + self._count(self.turn.added.tools)
 
-    async def _learn_window(self, too_long: TooLong) -> bool:
-        """Learn from the endpoint's refusal; returns False if the request must not be repeated."""
-        turn, before = self.turn, self.turn.window
-        after = await self.learn_window(turn, too_long)
-        is_smaller = after is not None and (before is None or after.tokens < before.tokens)
-        if after is None or not (is_smaller or too_long.asked):
-            return False
-        if too_long == TooLong() and not turn.sends_what_fits:
-            return False  # only the user decides about a guess, which may leave out much
-        turn.window, turn.refused_above = after, after.tokens
-        return True
+    async def learn_counts(self, counted: int) -> None:
+        """Learn from the tokens that the endpoint counted in the last request."""
+        self.completion.learn_counts(self.turn.request, self.turn.sent, counted)
 
-    async def _in_order(self, tools: Sequence[Tool]) -> Completion:
-        """Ask once; if the model needs the messages in another order, again in that order."""
-        while True:
-            try:
-                return await self._with_tools(tools)
-            except ModelFailed as failure:
-                order = order_wanted(failure)
-                if order <= self.turn.request.order:
-                    raise
-                _logger.info("%s wants its messages in order: %s", self.model.name, order.name)
-                await self.learn_order(order)
-                self.turn.request = replace(self.turn.request, order=order)
+    async def is_changed_by(self, window: Window) -> bool:
+        """True if the last request is too long for this window."""
+        return await self.tokens() > window.room
+
+    def _prompt_tokens(self) -> int:
+        return prompt_tokens(self.turn.sent, self._count)
+
+    def _count(self, text: str) -> int:
+        return self.completion.counter(self.model.name)(text)
 
     async def _with_tools(self, tools: Sequence[Tool]) -> Completion:
         """Ask once; if the model refuses tools, again with tools in plain text."""
@@ -231,9 +205,8 @@ class Rounds:
 
     async def _arriving(self, offered: Sequence[dict[str, object]]) -> AsyncGenerator[AnswerPiece]:
         """The pieces of an answer; until the first one, tells the model's reading progress."""
-        sent = self.turn.sent
-        slow = SlowReading(lambda: prompt_tokens(sent, self.count), self.heard.reading)
-        async with _closing(self.model.stream(sent, tools=offered)) as pieces:
+        slow = SlowReading(self._prompt_tokens, self.heard.reading)
+        async with _closing(self.model.stream(self.turn.sent, tools=offered)) as pieces:
             with slow:
                 async for piece in pieces:
                     if piece.reading is not None:

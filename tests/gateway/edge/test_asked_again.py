@@ -177,6 +177,17 @@ def test_what_a_provider_counts_for_clients_corrects_later_counts(client, server
     assert words(again["messages"]) < 600
 
 
+def test_a_request_that_was_shortened_stays_so_in_the_order_that_is_demanded_then(client, provider):
+    before = len(provider.chat_requests)
+    over = "prompt too long; exceeded max context length by 900 tokens"
+    provider.reply_with(failure(400, over), failure(400, TURNS))
+    joined = [*LONG, user("One."), user("Two.")]
+    assert client.chat(*joined, model="local-guessed").status == 200
+    first, second, third = (len(body["messages"]) for body in sent(provider)[before:])
+    assert first == len(joined)
+    assert 5 < third < second < first
+
+
 def test_a_request_of_which_nothing_can_go_is_refused_in_the_providers_words(client, provider):
     provider.reply_with(failure(400, TOO_LONG))
     before = len(provider.chat_requests)

@@ -11,9 +11,9 @@ from smart_context.gateway.requests.body import read_body
 from smart_context.gateway.requests.outgoing import kept_units, last_question, outgoing
 from smart_context.gateway.requests.units import chat_units
 from smart_context.gateway.turns.fitting import (
-    chosen_units,
     countable,
     tokens_of,
+    whole_list,
     within_window,
 )
 from smart_context.host.request.window import Window
@@ -40,14 +40,14 @@ def within(messages, tokens, **fields):
     raw = json.dumps({"model": "m", "messages": messages, **fields})
     body = read_body(raw.encode(), "messages")
     units = list(chat_units(messages))
-    chosen = chosen_units(units)
+    request, ids = whole_list(units)
 
     def made(less):
-        kept = kept_units(units, chosen.ids, {message.id for message in less.history})
+        kept = kept_units(units, ids, {message.id for message in less.history})
         return outgoing("chat", body, units, kept, brought_back={})
 
     window = Window(tokens=tokens, model="m", count=count_tokens)
-    return made(chosen.request), asyncio.run(within_window(chosen.request, window, made))[1]
+    return made(request), asyncio.run(within_window(request, window, made))[1]
 
 
 @given(st.lists(SAID), st.integers(256, 800), st.booleans())
