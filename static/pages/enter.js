@@ -17,7 +17,7 @@
     }
     show(ask("GET", location.href, { "X-Smart-Context-Key": kept(), Accept: "text/html" }));
   } catch {
-    say("Smart Context does not answer. Is it still running? Start it again, or reload this page.");
+    say("Is it still running? Start it again in a terminal, then reload this page.");
   }
 
   /** @param {string} method @param {string} address @param {Record<string, string>} headers */
@@ -33,15 +33,21 @@
   function show(page) {
     if (page.responseURL) history.replaceState(null, "", page.responseURL + location.hash);
     if (page.getResponseHeader("Content-Type")?.startsWith("text/html")) document.write(page.responseText);
-    else say(page.responseText);
+    else say(page.responseText, "This page can’t be shown");
   }
 
-  /** @param {string} words */
-  function say(words) {
+  /** Shows a page of words, with the style of the key page. @param {string} words @param {string} [title] */
+  function say(words, title = "Smart Context does not answer") {
+    document.title = `${title} · Smart Context`;
     addEventListener("DOMContentLoaded", () => {
-      const text = document.createElement("pre");
-      text.textContent = words;
-      document.body.append(text);
+      const main = document.createElement("main");
+      for (const [name, text] of [["h1", title], ["p", words]]) {
+        const element = document.createElement(name);
+        element.textContent = text;
+        main.append(element);
+      }
+      document.body.className = "plain";
+      document.body.append(main);
     });
   }
 

@@ -123,9 +123,17 @@ def test_wrong_tokens_are_delayed_and_logged_without_being_told(vault):
         shortest = min(_seconds(partial(get_a_script, server)) for _ in range(5))
         assert shortest < waited[-1]  # and a wrong one would wait for twice as long now
     told = "".join(server.errors)
-    assert "Wrong token" in told
-    assert "127.0.0.1" in told
+    assert "Wrong token from 127.0.0.1; attempts: 1. --token or" in told
     assert wrong not in told
+
+
+def test_an_old_start_link_is_logged_with_the_command_for_a_new_one(vault):
+    with serving(vault) as server:
+        for _ in range(2):
+            assert server.request("GET", "/?token=old", headers={"Authorization": ""})[0] == 401
+    (told,) = [line for line in server.errors if "start link" in line]
+    assert "A start link that no longer works from 127.0.0.1; attempts: 1." in told
+    assert "smart-context sessions link" in told
 
 
 def test_without_a_token_there_is_only_the_health_check(bare):

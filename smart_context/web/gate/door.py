@@ -22,7 +22,7 @@ from smart_context.web.gate.access import BrowserLogin, GateSecrets, same_text
 from smart_context.web.gate.client_keys import NO_CLIENT_KEY, KeyFile, KeyRing, is_for_clients
 from smart_context.web.gate.request_facts import Refusal, RequestFacts, clean_url
 from smart_context.web.gate.session_record import LINK_S
-from smart_context.web.gate.throttle import Throttle, TooManyAttempts
+from smart_context.web.gate.throttle import Throttle, TooManyAttempts, WrongSecret
 
 OPEN_PATH = "/healthz"
 """Answers if the server is up; needs no token."""
@@ -91,17 +91,19 @@ class AnyDoor(Protocol):
 NO_TOKEN = Refusal(
     status=401,
     title="This browser has not been let in yet",
-    advice="Open the start link that smart-context printed in the terminal. It works once; for a "
-    "new one, run this in a terminal on the machine that serves the vault. A program sends the "
-    "token as `Authorization: Bearer`.",
+    advice=f"Open the start link that smart-context printed in the terminal. It works once, within "
+    f"{LINK_S // 60} minutes. For a new one, run this in a terminal on the machine that serves the "
+    "vault, and open what it prints in this browser.",
     command=NEW_LINK,
+    for_programs="A program sends the token as `Authorization: Bearer`.",
     may_lack_cookie=True,
 )
 USED_LINK = Refusal(
     status=401,
     title="This start link no longer works",
-    advice=f"A start link lets in one browser, once, within {LINK_S // 60} minutes. For a new one, "
-    "run this in a terminal on the machine that serves the vault.",
+    advice=f"It was opened before, is older than {LINK_S // 60} minutes, or is not whole. For a "
+    "new one, run this in a terminal on the machine that serves the vault, and open what it prints "
+    "in this browser.",
     command=NEW_LINK,
     may_lack_cookie=True,
 )
@@ -123,6 +125,11 @@ TOO_MANY = Refusal(
     advice="Wait a few seconds, and try again.",
     retry_after_s=5,
 )
+
+
+_OLD_LINK = WrongSecret("A start link that no longer works", f"For a new one: {NEW_LINK}")
+_WRONG_TOKEN = WrongSecret("Wrong token", "--token or SMART_CONTEXT_TOKEN sets the right one")
+_WRONG_KEY = WrongSecret("Wrong API key", "For a new one: smart-context keys new NAME")
 
 
 class ClientDoor:
@@ -157,7 +164,7 @@ class ClientDoor:
             async with self._throttle.attempt(facts.peer) as attempt:
                 if holder := await self._ring.holder_of(facts.header("authorization")):
                     return AdmittedRequest(person=holder.person, key=holder.name)
-                await attempt.fail()
+                await attempt.fail(_WRONG_KEY)
                 return NO_CLIENT_KEY
         except TooManyAttempts:
             return TOO_MANY
@@ -204,7 +211,7 @@ class Door:
             async with self._throttle.attempt(facts.peer) as attempt:
                 if self._access.accepts_bearer(authorization):
                     return AdmittedRequest(person=OWNER)
-                await attempt.fail()
+                await attempt.fail(_WRONG_TOKEN)
                 return WRONG_TOKEN
         except TooManyAttempts:
             return TOO_MANY
@@ -224,7 +231,7 @@ class Door:
                     return redirect
                 if login is not None:
                     return Redirect(location=clean_url(facts))
-                await attempt.fail()
+                await attempt.fail(_OLD_LINK)
                 return USED_LINK
         except TooManyAttempts:
             return TOO_MANY

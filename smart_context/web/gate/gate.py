@@ -36,7 +36,8 @@ from smart_context.web.gate.door import (
     Verdict,
 )
 from smart_context.web.gate.key_page import key_page
-from smart_context.web.gate.refusals import forward, refuse, security_headers
+from smart_context.web.gate.plain_page import forward
+from smart_context.web.gate.refusals import refuse, security_headers
 from smart_context.web.gate.request_facts import (
     Hosts,
     Refusal,

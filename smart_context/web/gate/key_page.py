@@ -3,12 +3,13 @@
 import re
 
 from smart_context.web.assets import page_modules
+from smart_context.web.gate.plain_page import PLAIN_HEAD
 
 _KEY_PAGE = """<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-<meta name="color-scheme" content="light dark">
+{style}
 <link rel="preload" as="font" type="font/woff2" href="/static/fonts/inter-latin.woff2" crossorigin>
 <link rel="preload" as="style" href="/static/joined/pages.css?v={version}">
 <link rel="preload" as="script" href="/static/pages/early.js?v={version}">
@@ -35,4 +36,4 @@ def key_page(path: str, version: str) -> str:
     modules = page_modules()
     names = modules.get(page) or modules["chat"]
     scripts = "\n".join(_SCRIPT.format(name=name, version=version) for name in names)
-    return _KEY_PAGE.format(scripts=scripts, version=version)
+    return _KEY_PAGE.format(style=PLAIN_HEAD, scripts=scripts, version=version)

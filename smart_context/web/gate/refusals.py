@@ -1,13 +1,11 @@
 """Responses to refused requests: a small page for browsers, JSON for programs."""
 
-import base64
-import hashlib
 from collections.abc import Mapping
-from html import escape
 
 from starlette.responses import Response
 
 from smart_context.web.gate.client_keys import MISPLACED, is_for_clients
+from smart_context.web.gate.plain_page import NO_STORE, PLAIN_STYLE_SOURCE, plain_page
 from smart_context.web.gate.request_facts import Refusal, RequestFacts, clean_url
 from smart_context.web.wire import render_json
 
@@ -19,19 +17,6 @@ _KINDS = {
     429: "rate_limit_error",
 }
 _CODES = {401: "invalid_api_key", 404: "unknown_url"}
-_NO_STORE = {"Cache-Control": "no-store"}
-
-PLAIN_STYLE = (
-    ":root{color-scheme:light dark;font:1rem/1.6 system-ui,sans-serif}"
-    "main{max-width:36rem;margin:15vh auto;padding:0 1.5rem}"
-    "h1{font-size:1.4rem;line-height:1.3}"
-    "code{font:1em/1.6 ui-monospace,monospace;user-select:all}"
-)
-"""The style of pages for browsers that may fetch nothing else, such as a style sheet."""
-
-PLAIN_STYLE_SOURCE = (
-    f"'sha256-{base64.b64encode(hashlib.sha256(PLAIN_STYLE.encode()).digest()).decode()}'"
-)
 
 
 def security_headers(path: str, host: str, *, is_secure: bool = False) -> dict[str, str]:
@@ -63,28 +48,6 @@ def security_headers(path: str, host: str, *, is_secure: bool = False) -> dict[s
     }
 
 
-_POLICY = (
-    f"default-src 'none'; style-src {PLAIN_STYLE_SOURCE}; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-{head}<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-<main>
-<h1>{title}</h1>
-<p>{advice}</p>
-{command}{link}</main>
-</body>
-</html>
-"""
-
-
 def refuse(
     facts: RequestFacts, refusal: Refusal, headers: Mapping[str, str] | None = None
 ) -> Response:
@@ -95,49 +58,12 @@ def refuse(
     if refusal.retry_after_s:
         told["Retry-After"] = str(refusal.retry_after_s)
     if is_for_clients(facts.path) or refusal is MISPLACED:
-        return _refused_client(refusal, {**_NO_STORE, **told})
-    every = {**_NO_STORE, **(headers or {}), **told}
+        return _refused_client(refusal, {**NO_STORE, **told})
+    every = {**NO_STORE, **(headers or {}), **told}
     if facts.path.startswith("/api/") or "text/html" not in facts.header("accept"):
         return error_response(refusal.status, refusal.status, _sentence(refusal), every)
     link, command = _link_back(facts, refusal), refusal.command
     return plain_page(refusal.title, refusal.advice, link, refusal.status, every, command=command)
-
-
-def plain_page(
-    title: str,
-    advice: str,
-    link: tuple[str, str] | None,
-    status: int = 200,
-    headers: Mapping[str, str] = _NO_STORE,
-    *,
-    command: str = "",
-    head: str = "",
-) -> Response:
-    """A small page with a link, for browsers that may fetch nothing else.
-
-    Args:
-        link: An address on this server, and its words.
-        command: A command to run in a terminal; empty for none.
-        head: More HTML for the head of the page.
-    """
-    href, words = link or ("", "")
-    page = _PAGE.format(
-        head=head,
-        title=escape(title),
-        advice=escape(advice),
-        style=PLAIN_STYLE,
-        command=f"<p><code>{escape(command)}</code></p>\n" if command else "",
-        link=f'<p><a href="{escape(href)}">{escape(words)}</a></p>\n' if link else "",
-    )
-    every = {**headers, "Content-Security-Policy": _POLICY}
-    return Response(page, status, every, media_type="text/html")
-
-
-def forward(location: str) -> Response:
-    """A page that leads on by itself, so that the browser sends its strict cookies there."""
-    refresh = f'<meta http-equiv="refresh" content="0; url={escape(location)}">\n'
-    link = location, "Open Smart Context"
-    return plain_page("Opening Smart Context", "One moment.", link, head=refresh)
 
 
 def error_response(
@@ -170,5 +96,5 @@ def _link_back(facts: RequestFacts, refusal: Refusal) -> tuple[str, str] | None:
 
 
 def _sentence(refusal: Refusal) -> str:
-    command = f" {refusal.command}" if refusal.command else ""
-    return f"{refusal.title}. {refusal.advice}{command}"
+    told = f"{refusal.title}.", refusal.advice, refusal.command, refusal.for_programs
+    return " ".join(filter(None, told))

@@ -193,6 +193,7 @@ class Refusal:
     title: str  # the problem
     advice: str  # the next step
     command: str = ""  # a command to run in a terminal; empty for none
+    for_programs: str = ""  # the next step for a program instead, which a page does not show
     retry_after_s: int = 0  # the time after which to try again; 0 if unknown
     # another site's link may have led here, with which strict cookies are not sent
     may_lack_cookie: bool = False

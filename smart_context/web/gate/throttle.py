@@ -35,6 +35,14 @@ MAX_PEERS = 1024
 _OTHERS = "many addresses"
 
 
+@dataclass(frozen=True, slots=True)
+class WrongSecret:
+    """A kind of wrong secret, in words for whoever reads the log."""
+
+    name: str
+    next_step: str  # for whoever should be let in
+
+
 class TooManyAttempts(Exception):
     """An attempt was refused unchecked, since too many attempts wait already."""
 
@@ -84,15 +92,17 @@ class Attempts:
         self._clock = clock
         self._failures = 0.0
         self._failed_at = 0.0
-        self._lines = LogThrottle(clock=clock)
+        self._lines: dict[WrongSecret, LogThrottle] = {}
 
-    async def fail(self) -> None:
+    async def fail(self, secret: WrongSecret) -> None:
         """Record a wrong secret: log once in a while, and wait; the turn is kept meanwhile."""
         now = self._clock()
         self._failures = self._failures_left(now) + 1
         self._failed_at = now
-        if count := self._lines.count():
-            _log.warning("Wrong token or start link from %s; attempts: %d", self._name, count)
+        lines = self._lines.setdefault(secret, LogThrottle(clock=self._clock))
+        if count := lines.count():
+            told = secret.name, self._name, count, secret.next_step
+            _log.warning("%s from %s; attempts: %d. %s", *told)
         excess = math.ceil(self._failures) - FREE_FAILURES
         if excess > 0:
             delay_s = self._first_delay_s * 2.0 ** min(excess - 1, 16)

@@ -11,8 +11,12 @@ from smart_context.web.gate.throttle import (
     TURNS,
     Throttle,
     TooManyAttempts,
+    WrongSecret,
 )
 from tests.patience import settled
+
+TOKEN = WrongSecret("Wrong token", "Send the right one")
+LINK = WrongSecret("Old start link", "Make a new one")
 
 
 class Clock:
@@ -41,9 +45,9 @@ def naps(monkeypatch):
     return naps
 
 
-async def guess(known, peer="10.0.0.1"):
+async def guess(known, peer="10.0.0.1", secret=TOKEN):
     async with known.attempt(peer) as attempt:
-        await attempt.fail()
+        await attempt.fail(secret)
 
 
 def test_the_first_wrong_secrets_are_answered_at_once_and_the_next_ever_later(naps, clock):
@@ -114,17 +118,19 @@ def test_a_right_secret_is_answered_at_once_among_wrong_ones(clock):
     asyncio.run(scenario())
 
 
-def test_the_log_names_the_address_once_in_a_while(naps, clock, caplog):
+def test_the_log_names_the_secret_and_the_address_once_in_a_while(naps, clock, caplog):
     async def scenario():
         known = Throttle(clock=clock)
         for _ in range(1000):
             await guess(known)
         await guess(known, "10.0.0.2")
+        await guess(known, "10.0.0.2", LINK)
 
     asyncio.run(scenario())
-    assert [r.getMessage().split(";")[0] for r in caplog.records] == [
-        "Wrong token or start link from 10.0.0.1",
-        "Wrong token or start link from 10.0.0.2",
+    assert [record.getMessage() for record in caplog.records] == [
+        "Wrong token from 10.0.0.1; attempts: 1. Send the right one",
+        "Wrong token from 10.0.0.2; attempts: 1. Send the right one",
+        "Old start link from 10.0.0.2; attempts: 1. Make a new one",
     ]
 
 

@@ -34,9 +34,9 @@ from smart_context.web.gate.oidc.signed_sessions import (
     PersonSession,
     SignedSessions,
 )
-from smart_context.web.gate.refusals import forward, plain_page
+from smart_context.web.gate.plain_page import forward, plain_page
 from smart_context.web.gate.request_facts import Hosts, Refusal, RequestFacts, address_of, clean_url
-from smart_context.web.gate.throttle import Throttle, TooManyAttempts
+from smart_context.web.gate.throttle import Throttle, TooManyAttempts, WrongSecret
 
 _log = logging.getLogger(__name__)
 
@@ -67,6 +67,10 @@ TOO_MANY = Refusal(
     title="Too many logins from this address failed",
     advice="Wait a few seconds, and try again.",
     retry_after_s=5,
+)
+
+_FAILED_LOGIN = WrongSecret(
+    "A login that was not begun here, or failed", "Log in again at the address of Smart Context"
 )
 
 
@@ -172,7 +176,7 @@ class OidcDoor:
             async with self.throttle.attempt(facts.peer) as attempt:
                 verdict, is_failure = await self._finished(facts)
                 if is_failure:
-                    await attempt.fail()
+                    await attempt.fail(_FAILED_LOGIN)
                 return verdict
         except TooManyAttempts:
             return TOO_MANY
