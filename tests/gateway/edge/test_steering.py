@@ -41,9 +41,12 @@ class Chat:
     def ask(self, command, **params):
         return self.server.ask(f"smart_context.{command}", chat_id=self.name, **params)
 
+    @property
+    def saved(self):
+        return self.server.ask("memory.load_chat", chat_id=self.name)["messages"]
+
     def id_of(self, text):
-        document = self.server.ask("memory.load_chat", chat_id=self.name)
-        return next(m["id"] for m in document["messages"] if m["content"] == text)
+        return next(message["id"] for message in self.saved if message["content"] == text)
 
 
 @pytest.fixture
@@ -52,6 +55,8 @@ def chat(server, provider, request):
     provider.reply_with(LAMPS, BEES)
     talk.send(*TALK[:2])
     talk.send(*TALK[:4])
+    while len(talk.saved) < len(TALK) - 1:
+        pass  # a client may have its answer before that is saved
     return talk
 
 
