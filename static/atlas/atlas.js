@@ -1,9 +1,7 @@
 // @ts-check
 /** The atlas as the page shows it: themes and topics, of which a time or a search keeps some. */
 
-import { coloursOf, spread } from "../cloud/hues.js";
-
-/** @typedef {{ chat_id: string, title: string, topic_id: string, label: string, messages: number, first_at: string | null, last_at: string | null, days: readonly (readonly [number, number])[] }} ChatTopic  `days`: since 1970, each with its messages. */
+/** @typedef {{ chat_id: string, title: string, topic_id: string, label: string, colour: string, messages: number, first_at: string | null, last_at: string | null, days: readonly (readonly [number, number])[] }} ChatTopic  `colour`: as in the chat; `days`: since 1970, each with its messages. */
 /** @typedef {{ id: string, label: string, theme: string, chats: readonly ChatTopic[], messages: number, first_at: string | null, last_at: string | null }} StoredTopic */
 /** @typedef {{ id: string, label: string, topics: readonly string[], chats: number, messages: number }} StoredTheme */
 /** @typedef {{ themes: readonly StoredTheme[], topics: readonly StoredTopic[], chats: number, messages: number, pending: number, chats_read?: number }} Values  A result of `smart_context.atlas`. */
@@ -38,37 +36,24 @@ export function atlasOf(whole, kept) {
   return { themes: filled, topics, found, chats, messages, pending, read, isNarrowed: kept !== undefined };
 }
 
-/** What is added to the hue of a theme for each of its topics. */
+/** What is added to a hue that another topic has already. */
 const SHADES = ["", " s1", " s2", " s3", " s4", " s5", " s6"];
 
 /**
- * The colours of topics by id, shades of that of their theme. Themes are told apart by theirs; one has that
- * of its largest topic in the chat with most of its messages, if it can, where one knows it by it.
+ * The colours of topics by id: each has that of the chat with most of its messages, where one knows it by it.
+ * Where a larger topic has the same, it has another shade of its hue, as long as there is one.
  * @param {readonly StoredTopic[]} topics  Largest first.
  * @returns {Map<string, string>}
  */
 function coloursIn(topics) {
-  /** @type {Map<string, { id: string }[]>} */
-  const ofChat = new Map();
-  for (const { chat_id: chat, topic_id: id } of topics.flatMap(({ chats }) => chats)) {
-    const known = ofChat.get(chat);
-    if (known) known.push({ id });
-    else ofChat.set(chat, [{ id }]);
-  }
-  const inChat = new Map([...ofChat].map(([chat, own]) => [chat, coloursOf(own)]));
-  /** @type {Map<string, number>} */
-  const wanted = new Map();
-  for (const { theme, chats } of topics) {
-    const [{ chat_id: chat, topic_id: known }] = chats.toSorted((a, b) => b.messages - a.messages);
-    if (!wanted.has(theme)) wanted.set(theme, Number.parseInt(inChat.get(chat)?.get(known) ?? "0", 10));
-  }
-  const ofTheme = spread([...wanted].sort(([a], [b]) => (a < b ? -1 : 1)));
-  /** @type {Map<string, number>} */
-  const shades = new Map();
-  return new Map(topics.map(({ id, theme }) => {
-    const place = shades.get(theme) ?? 0;
-    shades.set(theme, place + 1);
-    return [id, `${ofTheme.get(theme)}${SHADES[place % SHADES.length]}`];
+  /** @type {Set<string>} */
+  const taken = new Set();
+  return new Map(topics.map(({ id, chats }) => {
+    const [{ colour: own }] = chats.toSorted((a, b) => b.messages - a.messages);
+    const others = SHADES.map((shade) => `${Number.parseInt(own, 10)}${shade}`);
+    const colour = [own, ...others].find((one) => !taken.has(one)) ?? own;
+    taken.add(colour);
+    return [id, colour];
   }));
 }
 

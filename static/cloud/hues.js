@@ -48,7 +48,7 @@ export function coloursOf(topics) {
  * @param {readonly (readonly [string, number])[]} wanted  In an order that stays.
  * @returns {Map<string, number>}
  */
-export function spread(wanted) {
+function spread(wanted) {
   /** @type {Map<string, number>} */
   const chosen = new Map();
   /** @type {number[]} */

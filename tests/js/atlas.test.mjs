@@ -6,7 +6,6 @@ import { roomOfName } from "../../static/atlas/theme-map.js";
 import { sectionsOf } from "../../static/atlas/topic-list.js";
 import { byChat } from "../../static/atlas/topic-sheet.js";
 import { fitShort, widthInEms } from "../../static/cloud/fit.js";
-import { hueOf } from "../../static/cloud/hues.js";
 
 const NOW = Date.UTC(2025, 5, 30);
 const dayOf = (time) => Math.floor(Date.parse(time) / 86_400_000);
@@ -45,16 +44,16 @@ test("what time and search leave out stays on the map with nothing in it", () =>
   assert.deepEqual(atlas.found.map(({ id }) => id), ["b"]);
 });
 
-test("a theme has the colour that its largest topic has in a chat, unlike those of other themes, and its topics have shades of it", () => {
-  const said = (chatId, topicId, messages) => ({ ...chat(chatId, messages, "2024-03-05"), topic_id: topicId });
-  const own = [topic("a", "large", 6, [said("c1", "t-much", 5), said("c2", "t-little", 1)]), topic("b", "large", 3, [said("c3", "t-much", 3)]), topic("c", "small", 2, [said("c4", "t-other", 2)])];
+test("a topic has the colour of the chat with most of its messages, and another shade of it where a larger one has it", () => {
+  const said = (chatId, colour, messages) => ({ ...chat(chatId, messages, "2024-03-05"), colour });
+  const own = [topic("a", "large", 6, [said("c1", "4", 2), said("c2", "7 s2", 4)]), topic("b", "large", 3, [said("c3", "7", 3)]), topic("c", "small", 2, [said("c4", "7", 2)])];
   const { themes, topics } = atlasOf({ ...WHOLE, topics: own });
-  const [hue, other] = ["t-much", "t-other"].map((id) => String(hueOf(id)));
-  assert.deepEqual([...topics.values()].map((one) => one.hue), [hue, `${hue} s1`, other]);
-  assert.deepEqual(themes.map((theme) => theme.hue), [hue, other]);
-  const same = own.map((one) => ({ ...one, chats: [said(one.id, "t-much", 1)] }));
-  const [first, second] = atlasOf({ ...WHOLE, topics: same }).themes.map((theme) => Number(theme.hue));
-  assert.ok(Math.min((first - second + 12) % 12, (second - first + 12) % 12) >= 4);
+  assert.deepEqual([...topics.values()].map((one) => one.hue), ["7 s2", "7", "7 s1"]);
+  assert.deepEqual(themes.map((theme) => theme.hue), ["7 s2", "7 s1"]);
+  const many = Array.from({ length: 9 }, (_, i) => topic(`t${i}`, "large", 9 - i, [said(`c${i}`, "7", 9 - i)]));
+  const hues = [...atlasOf({ ...WHOLE, topics: many }).topics.values()].map(({ hue }) => hue);
+  assert.equal(new Set(hues).size, 7);
+  assert.deepEqual(hues.slice(7), ["7", "7"]);
 });
 
 test("the list has the topics that are a theme of their own after the others, under one heading", () => {

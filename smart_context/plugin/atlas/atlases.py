@@ -47,7 +47,7 @@ from smart_context.topics.atlas.values import (
     to_document,
 )
 
-_FORMAT = 1
+_FORMAT = 2
 
 
 class KeptEntries:
@@ -97,7 +97,7 @@ def _encoded(entry: ChatEntry) -> bytes:
         "known": entry.is_known,
         "times": len(entry.times),
         "topics": [
-            [t.key[1], t.label, t.language, len(t.vector), len(t.words), len(t.places)]
+            [t.key[1], t.label, t.colour, t.language, len(t.vector), len(t.words), len(t.places)]
             for t in entry.topics
         ],
     }
@@ -129,13 +129,14 @@ def _decoded(chat_id: ChatId, revision: str, value: bytes) -> ChatEntry:
         ChatTopic(
             key=(chat_id, topic_id),
             label=label,
+            colour=colour,
             language=language,
             vector=array("<f2", width).astype(np.float32),
             words=array("<u4", words).astype(np.uint32),
             counts=array("u1", words).astype(np.uint8),
             places=array("<i4", places).astype(np.int32),
         )
-        for topic_id, label, language, width, words, places in head["topics"]
+        for topic_id, label, colour, language, width, words, places in head["topics"]
     )
     if any(len(topic.places) and topic.places.max() >= len(times) for topic in topics):
         raise ValueError(f"{chat_id}: a place beyond the end")

@@ -24,6 +24,7 @@ from smart_context.topics.atlas.account import hashes_of
 from smart_context.topics.atlas.values import NO_TIME, ChatEntry, ChatTopic, Key
 from smart_context.topics.clusters.units import at_unit_length
 from smart_context.topics.extraction import is_readable
+from smart_context.topics.identity import colours_of
 from smart_context.topics.stored import stored_topics
 from smart_context.topics.values import Topic
 
@@ -89,18 +90,22 @@ def read_chat(
     topics: list[ChatTopic] = []
     keys: dict[int, Sequence[str]] = {}
     place_of: dict[str, int] = {message.id: place for place, message in enumerate(messages)}
-    for topic, places in _members(messages, others, sidecar, place_of):
+    stored = stored_topics(others.get("topics"), sidecar.topics)
+    colours = colours_of((topic.id, topic.parent_id) for topic in stored)
+    for topic, places in _members(messages, stored, sidecar, place_of):
+        colour = str(colours[topic.id])
         earlier, number = known.get((chat_id, topic.id), (None, -1))
         if earlier is not None and np.array_equal(earlier.places, places):
             if number in before.keys:  # messages without a vector may have one now
                 keys[len(topics)] = before.keys[number]
-            topics.append(replace(earlier, label=topic.label))
+            topics.append(replace(earlier, label=topic.label, colour=colour))
             continue
         said = [messages[place] for place in places]
         keys[len(topics)] = [
             key for key in map(message_key, said[:: 1 + len(said) // _MOST_MEANT]) if key
         ]
-        topics.append(_topic((chat_id, topic.id), topic.label, said, places))
+        new = _topic((chat_id, topic.id), topic.label, said, places)
+        topics.append(replace(new, colour=colour))
     times = [_seconds(message) for message in messages[same:]]
     entry = ChatEntry(
         revision=revision,
@@ -160,12 +165,11 @@ def with_vectors(read: ReadChat, vectors: Mapping[int, Matrix]) -> ReadChat:
 
 def _members(
     messages: Sequence[Message],
-    others: JsonObject,
+    topics: Sequence[Topic],
     sidecar: ChatSidecar,
     place_of: Mapping[str, int],
 ) -> Iterable[tuple[Topic, list[int]]]:
     """The topics with the places of their messages; a message in a part counts only there."""
-    topics = stored_topics(others.get("topics"), sidecar.topics)
     in_parts: dict[str, set[str]] = {}
     for topic in topics:
         in_parts.setdefault(topic.parent_id, set()).update(topic.message_ids)

@@ -219,6 +219,7 @@ def _row(
             "title": titles[part.topic.key[0]],
             "topic_id": part.topic.key[1],
             "label": part.topic.label,
+            "colour": part.topic.colour,
             "messages": len(part.places),
             **_ends(part.times),
             "days": _days(part.times, zone),

@@ -34,6 +34,7 @@ class ChatTopic:
     words: Hashes  # the hashes of its content words, the most frequent first
     counts: NDArray[np.uint8]  # the count of each of them, at most 255
     places: Places  # its messages, by their places in the chat
+    colour: str = ""  # its colour in the chat, as `data-hue` of the pages takes it
     language: str = ""  # the main language of its messages, such as `en`; empty if it is not known
 
 

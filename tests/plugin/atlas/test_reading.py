@@ -2,6 +2,7 @@
 
 import zlib
 from dataclasses import fields
+from itertools import count
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from smart_context.plugin.atlas.atlases import PersonsAtlas
 from smart_context.plugin.atlas.reading import ReadChat, read_chat, with_kept
 from smart_context.plugin.choices.sidecars import ChatSidecar
 from smart_context.topics.atlas.values import ChatEntry, StoredAtlas
+from smart_context.topics.identity import colours_of, hue_of
 from smart_context.topics.values import Topic
 
 NOTHING = ReadChat(entry=ChatEntry(revision="", is_known=True, times=np.zeros(0, np.int64)))
@@ -68,6 +70,18 @@ def test_a_chat_that_was_read_before_is_read_as_one_that_was_not(first, second):
     assert list(map(plain, again.entry.topics)) == list(map(plain, anew.entry.topics))
     assert again.entry.times.tolist() == anew.entry.times.tolist()
     assert again.missing == anew.missing
+
+
+def test_a_topic_has_the_colour_of_its_chat_also_after_another_took_it():
+    near = next(f"a{n}" for n in count() if hue_of(f"a{n}") == hue_of("b"))
+    before, two = NOTHING, [message(0), message(1)]
+    for ids in (["b"], ["b", near]):
+        topics = [Topic(label=id_, count=1, message_ids=(f"m{n}",)) for n, id_ in enumerate(ids)]
+        shown = {"topics": [{"label": id_, "count": 1, "id": id_} for id_ in ids]}
+        before = read_chat("c", "1", (tuple(two), shown), ChatSidecar(topics=tuple(topics)), before)
+        found = {topic.key[1]: topic.colour for topic in before.entry.topics}
+        assert found == {id_: str(hue) for id_, hue in colours_of((n, "") for n in ids).items()}
+    assert found["b"] != str(hue_of("b"))
 
 
 def test_after_a_turn_only_the_vectors_of_the_topic_that_grew_are_wanted():

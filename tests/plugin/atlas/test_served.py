@@ -1,6 +1,7 @@
 """A real server keeps the atlas in step with the chats, and finds the topics of imported ones."""
 
 import json
+import re
 import sqlite3
 
 import numpy as np
@@ -81,6 +82,14 @@ def test_one_subject_of_two_chats_is_one_topic_with_distinct_messages(server):
     assert {id_ for theme in found["themes"] for id_ in theme["topics"]} == {
         topic["id"] for topic in found["topics"]
     }
+
+
+def test_each_part_says_which_colour_it_has_in_its_chat(server):
+    found = server.ask("smart_context.atlas", wait=True)
+    for chat in (chat for topic in found["topics"] for chat in topic["chats"]):
+        page = server.request("GET", f"/chats/{chat['chat_id']}")[1]
+        bubble = re.search(rf'data-topic="{chat["topic_id"]}" data-hue="([^"]+)"', page)
+        assert chat["colour"] == bubble[1]
 
 
 def test_a_span_of_time_counts_the_messages_in_it_both_ends_included(server):
