@@ -26,9 +26,7 @@ const NAME_SHARE = 0.55;
 const WIDEST_LINE = 130;
 const MOST_ROOMS = 8;
 /** In a smaller bubble no label fits: measuring it would only take time. */
-const SMALLEST_LABELLED = 20;
-/** A label that is cut has to say something nevertheless. */
-const LABELLED = 28;
+const SMALLEST_LABELLED = 15;
 /** A long word is rather small than unsaid: one step nearer it is as large as others. */
 const SMALLEST_TYPE = 8.5;
 
@@ -101,10 +99,11 @@ export class ThemeMap {
     setLengths(element, { "--x": disc + x - r, "--y": disc + y - r, "--d": 2 * r });
     element.toggleAttribute("data-bare", true);
     if (r < SMALLEST_LABELLED) return;
-    const { words, size, width, lines, isWhole } = fitShort(visible(label), 2 * r, this.#ruler.widthOf, SMALLEST_TYPE);
+    const { words, size, width, lines, isCounted } = fitShort(visible(label), 2 * r, this.#ruler.widthOf, SMALLEST_TYPE);
     const shown = /** @type {HTMLElement} */ (element.firstElementChild);
     if (shown.textContent !== words) shown.textContent = words;
-    element.toggleAttribute("data-bare", !isWhole && r < LABELLED);
+    element.toggleAttribute("data-bare", !words);
+    element.toggleAttribute("data-uncounted", !isCounted);
     setLengths(element, { "--type": size, "--label-width": width });
     element.style.setProperty("--lines", String(lines));
   }

@@ -10,8 +10,8 @@ import { axisNow, axisOf, countsIn, datesOf, daysOf, periodInWords, periodsBetwe
 /** @typedef {{ since: string, until: string }} Dates */
 
 const STEPS = /** @type {Record<string, number>} */ ({ ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -6, PageUp: 6 });
-/** A period with a single message is seen. */
-const LEAST_HEIGHT = 4;
+/** A period with a single message is seen, above the line at the bottom. */
+const LEAST_PX = 5;
 
 export class TimeHandles {
   #root;
@@ -64,7 +64,7 @@ export class TimeHandles {
     const bars = counts.map((count, i) => {
       const bar = document.createElement("i");
       bar.title = `${words(i)}: ${messagesCounted(count)}`;
-      bar.style.setProperty("--height", count ? `${Math.max(LEAST_HEIGHT, (100 * count) / most).toFixed(1)}%` : "0");
+      bar.style.setProperty("--height", count ? `max(${LEAST_PX}px, ${((100 * count) / most).toFixed(1)}%)` : "0");
       return bar;
     });
     this.#find(".time-bars").replaceChildren(...bars);

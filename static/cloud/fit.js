@@ -9,6 +9,10 @@ const LINE = 1.2;
 const COUNT = 1.05;
 /** Space between text and rim. */
 const PADDING = 5;
+/** The same around a word that fits no other way. */
+const TIGHT = 2;
+/** The beginning of a word that says something. */
+const FEWEST_LETTERS = 3;
 const ROOMIEST = 48;
 const WIDE = /[\u2e80-\u9fff\uac00-\ud7af\uff00-\uffef]/;
 
@@ -38,17 +42,32 @@ export function fit(label, diameter, ruler = widthInEms, below = COUNT, smallest
 }
 
 /**
- * As much of a label as fits into a circle with whole words: all, its first part, or its first word. Else it is cut.
+ * As much of a label as fits into a circle: all of it with its number, or without; its first part, its first
+ * word, or the beginning of that, if it says something.
  * @param {string} label
  * @param {number} diameter
  * @param {Ruler} ruler
  * @param {number} smallest  The smallest type.
- * @returns {Fit & { words: string }}
+ * @returns {Fit & { words: string, isCounted: boolean }}  No words where none fits.
  */
 export function fitShort(label, diameter, ruler, smallest) {
+  const counted = fit(label, diameter, ruler);
+  if (counted.isWhole) return { ...counted, words: label, isCounted: true };
   const parts = [label, label.split(/\s*[&,;:/()–—]\s*/u)[0], label.split(/\s/)[0]].filter(Boolean);
-  const fits = parts.map((words) => ({ words, ...fit(words, diameter, ruler, 0, smallest) }));
-  return fits.find(({ isWhole }) => isWhole) ?? fits[0] ?? { words: "", ...fit("", diameter, ruler) };
+  const fits = parts.map((words) => ({ words, ...fit(words, diameter, ruler, 0, smallest), isCounted: false }));
+  const whole = fits.find(({ isWhole }) => isWhole);
+  if (whole) return whole;
+  const width = chord(diameter + 2 * (PADDING - TIGHT), smallest, 1);
+  const first = [...(parts.at(-1) ?? "")];
+  let kept = first.length;
+  while (kept && ruler(cut(first, kept)) * smallest > width) kept -= 1;
+  const words = kept >= Math.min(FEWEST_LETTERS, first.length) ? cut(first, kept) : "";
+  return { words, size: smallest, width, lines: 1, isWhole: false, isCounted: false };
+}
+
+/** @param {readonly string[]} letters @param {number} kept */
+function cut(letters, kept) {
+  return `${letters.slice(0, kept).join("")}${kept < letters.length ? "…" : ""}`;
 }
 
 /**

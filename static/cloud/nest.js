@@ -15,6 +15,12 @@ import { settle } from "./settle.js";
 
 /** A finger or a pointer still hits a bubble of this radius. */
 export const SMALLEST = 13;
+/** Where there is room for it, none is smaller than this, so that each has a label. */
+const ROOMY = 24;
+/** Of a room, for bubbles of the smallest size. */
+const SMALL_SHARE = 0.12;
+/** Of the height of a room, for the radius that a name needs. */
+const NAME_SHARE = 0.28;
 /** What is a little too high for its room is made so much smaller at most. */
 const SHRINK = 0.925;
 /** The same where places are kept: one after the other is tried. */
@@ -26,6 +32,8 @@ const RIM = 8;
 const APART = 14;
 const FILL = 0.4;
 const ROUNDS = 6;
+/** In so many of them only larger bubbles become smaller. */
+const LARGE_FIRST = 2;
 /** Sizes follow the counts only when they are this far off. */
 const SLACK = 0.2;
 const SAME_ROOM = 0.5;
@@ -79,16 +87,20 @@ function isSame(before, now) {
 /** @param {readonly Theme[]} themes @param {Room} room @returns {Layout} */
 function fresh(themes, room) {
   const sum = themes.flatMap(({ bubbles }) => bubbles).reduce((total, { count }) => total + Math.max(1, count), 0);
+  const number = themes.reduce((total, { bubbles }) => total + bubbles.length, 0);
   let scale = Math.sqrt((FILL * room.width * room.height) / (Math.PI * Math.max(1, sum)));
+  let smallest = Math.sqrt((SMALL_SHARE * room.width * room.height) / (Math.PI * Math.max(1, number)));
+  smallest = Math.max(SMALLEST, Math.min(ROOMY, smallest));
   for (let round = 1; ; round++) {
-    const inner = themes.map(({ bubbles }) => filled(bubbles.map(({ count }) => sizeOf(count, scale, SMALLEST, room))));
+    const inner = themes.map(({ bubbles }) => filled(bubbles.map(({ count }) => sizeOf(count, scale, smallest, room))));
     const discs = packed(radiiFor(themes, inner, room), room);
     const height = lowestOf(discs) + APART;
     const widest = 2 * (Math.max(0, ...inner.map((circles, i) => neededBy(themes[i], circles))) + APART);
     const excess = Math.max(height / room.height, widest / room.width);
-    const layout = { scale, smallest: SMALLEST, discs, inner };
+    const layout = { scale, smallest, discs, inner };
     if (excess * SHRINK <= 1 || round === ROUNDS) return fitted(layout, height, room);
     scale /= excess;
+    if (round > LARGE_FIRST || widest > room.width) smallest = Math.max(SMALLEST, smallest / excess);
   }
 }
 
@@ -139,7 +151,8 @@ function again(themes, room, before) {
 function kept(themes, room, before, by) {
   const [wider, higher] = [room.width / before.width, room.height / before.height];
   const larger = Math.sqrt(wider * higher) * by;
-  const { smallest, scale } = { ...before, scale: before.scale * larger };
+  const scale = before.scale * larger;
+  const smallest = Math.max(Math.min(SMALLEST, before.smallest), before.smallest * Math.min(1, larger));
   const fills = themes.map(({ id, bubbles }) => {
     const radii = bubbles.map(({ count }) => sizeOf(count, scale, smallest, room));
     const [, , radius] = before.discs[id] ?? [];
@@ -193,8 +206,11 @@ function refilled(bubbles, disc) {
 }
 
 /** @param {readonly Theme[]} themes @param {readonly Circle[][]} inner @param {Room} room */
-function radiiFor(themes, inner, { width }) {
-  return themes.map((theme, i) => Math.min(width / 2 - APART, Math.max(theme.least, neededBy(theme, inner[i]))));
+function radiiFor(themes, inner, { width, height }) {
+  return themes.map((theme, i) => {
+    const least = Math.min(theme.least, NAME_SHARE * height);
+    return Math.min(width / 2 - APART, Math.max(least, neededBy(theme, inner[i])));
+  });
 }
 
 /** The radius of a disc that holds its bubbles, and its name above them. @param {Theme} theme @param {readonly Circle[]} bubbles */

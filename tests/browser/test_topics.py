@@ -125,7 +125,7 @@ def test_one_walks_from_a_theme_to_a_message_and_back(new_page, server):
 @pytest.mark.engines
 def test_the_map_is_as_high_as_its_room_also_after_the_window_became_lower(new_page, server):
     page = open_topics(new_page, server, **STILL)
-    for width, height in ((1440, 900), (1440, 640), (1024, 577), (390, 844)):
+    for width, height in ((1440, 900), (1440, 640), (1024, 577), (390, 844), (844, 390)):
         page.set_viewport_size({"width": width, "height": height})
         page.evaluate(AT_REST)
         hidden = "layer => layer.scrollHeight - layer.clientHeight"
@@ -172,6 +172,25 @@ def test_digits_the_palette_and_the_sheet_of_keys_are_there(new_page, server):
     page.keyboard.type("night tr")
     page.keyboard.press("Enter")
     expect(heading(page)).to_have_text("Night Trains")
+
+
+def test_a_period_with_one_message_of_many_has_a_bar_that_is_seen_above_the_line(
+    new_page, vault, serve
+):
+    for name, at, many in (("old", "2026-01-05T09:00:00Z", 60), ("new", "2026-06-05T09:00:00Z", 1)):
+        messages = [one | {"created_at": at} for one in about(*["Rye bread"] * many)]
+        ids = [message["id"] for message in messages]
+        topics = [{"label": name, "count": many, "id": name, "message_ids": ids}]
+        write_chat(vault, name, messages, topics=topics)
+    page = open_topics(new_page, serve(vault))
+    expect(page.get_by_role("slider", name="To")).to_be_visible()
+    bars = page.locator(".time-bars i:not([title$=': 0 messages'])")
+    heights = "all => all.map((bar) => parseFloat(getComputedStyle(bar, '::before').height))"
+    line = page.locator(".time-window").evaluate(
+        "e => parseFloat(getComputedStyle(e).borderBottomWidth)"
+    )
+    assert len(found := bars.evaluate_all(heights)) == 2
+    assert min(found) >= line + 2
 
 
 def test_time_and_search_narrow_the_map_and_nothing_else_moves(new_page, server):

@@ -70,12 +70,15 @@ test("each theme has room for its name on the map, but for one that is a single 
   assert.ok(short.cap > 0 && long.cap > short.cap && long.least > short.least);
 });
 
-test("a bubble with no room for a label has its first part, its first word, or as much as fits", () => {
+test("a bubble with no room for a label has its first part, its first word, or the beginning of that, and its number only beside all of it", () => {
   const said = (label, diameter) => fitShort(label, diameter, widthInEms, 8.5).words;
   assert.equal(said("LangGraph & Checkpointer", 160), "LangGraph & Checkpointer");
   assert.equal(said("LangGraph & Checkpointer", 68), "LangGraph");
   assert.equal(said("Bread Internationalisation", 60), "Bread");
-  assert.equal(said("Internationalisation", 60), "Internationalisation");
+  assert.equal(said("Internationalisation", 60), "Internati…");
+  assert.equal(said("Internationalisation", 20), "");
+  const isCounted = [40, 60, 90].map((diameter) => fitShort("Bread", diameter, widthInEms, 8.5).isCounted);
+  assert.deepEqual(isCounted, [false, true, true]);
 });
 
 test("a map with room for few shows one topic of each theme, then the largest, and what was found", () => {

@@ -45,6 +45,13 @@ test("bubbles stay in their themes, themes in the room, and nothing overlaps", (
   }
 });
 
+test("where there is room for it, the smallest bubble is large enough for a label", () => {
+  const themes = [40, 30, 8, 2, 1].map((count, i) => ({ id: `t${i}`, least: 0, cap: 0, bubbles: [{ id: `b${i}`, count }] }));
+  const least = (room) => Math.min(...nest(themes, room).bubbles.flat().map(({ r }) => r));
+  assert.ok(least(NARROW) >= 20, String(least(NARROW)));
+  assert.ok(least({ width: 340, height: 120 }) < 20);
+});
+
 test("a name has its height above the bubbles, and takes none where it has room already", () => {
   const theme = (id, count) => ({ id, least: 30, cap: 44, bubbles: Array.from({ length: count }, (_, j) => ({ id: `${id}${j}`, count: 20 })) });
   const { discs, bubbles } = nest([theme("two", 2), theme("many", 12)], WIDE);
