@@ -190,27 +190,20 @@ def shortened(label: str) -> str:
     return plain if len(plain) <= LONGEST else f"{plain[: LONGEST - 1].rstrip()}…"
 
 
-_LONGEST_TITLE = 40
-
-
-def theme_labels(
-    groups: Sequence[Sequence[tuple[str, int]]], titles: Sequence[str], subjects: Sequence[str]
-) -> list[str]:
+def theme_labels(groups: Sequence[Sequence[tuple[str, int]]], subjects: Sequence[str]) -> list[str]:
     """A distinct label for each theme, from its topics' labels and sizes, the largest first.
 
-    A theme of several topics is named by its only chat, or by the word that most of their labels
-    share, or by its subject, or by its two largest topics.
+    A theme of several topics is named by the word that most of their labels share, or by its
+    subject, or by its two largest topics.
 
     Args:
-        titles: The title of each theme's only chat; empty for themes of several chats.
         subjects: The subject of each theme; empty if unknown.
     """
     taken = _TakenLabels()
     chosen: list[str] = []
-    for group, title, subject in zip(groups, titles, subjects, strict=True):
+    for group, subject in zip(groups, subjects, strict=True):
         labels = [label for label, _ in sorted(group, key=lambda entry: -entry[1])]
-        own = [title] if title.strip() and len(title) <= _LONGEST_TITLE else []
-        named = [*own, *_shared_word(labels), *filter(None, [subject]), ", ".join(labels[:2])]
+        named = [*_shared_word(labels), *filter(None, [subject]), ", ".join(labels[:2])]
         chosen.append(shortened(taken.free([*(named if len(labels) > 1 else []), *labels])))
         taken.add(chosen[-1])
     return chosen
@@ -351,7 +344,6 @@ def themed(
     before: Atlas,
     rows: Mapping[Key, Matrix],
     sizes: Mapping[Key, int],
-    titles: Mapping[ChatId, str],
     subject_of: SubjectOf,
 ) -> Atlas:
     """The atlas with a theme for each topic.
@@ -362,7 +354,6 @@ def themed(
     Args:
         atlas: Topics without a theme.
         rows: The unit rows of the chat topics, as they are compared.
-        titles: The titles of chats: a theme that is all from one chat has its title.
         subject_of: Gives the subject of chat topics; empty if unknown.
     """
     if not atlas.topics:
@@ -378,7 +369,7 @@ def themed(
         numbers.get(known.get(topic.id, ""), -1) if stands else -1 for topic in atlas.topics
     ]
     groups = _grouped(centres, weights, standing)
-    return _with_themes(atlas, before, groups, weights, titles, subject_of)
+    return _with_themes(atlas, before, groups, weights, subject_of)
 
 
 def _grouped(centres: Matrix, weights: Weights, standing: Sequence[int]) -> list[int]:
@@ -418,7 +409,6 @@ def _with_themes(
     before: Atlas,
     groups: Sequence[int],
     weights: Weights,
-    titles: Mapping[ChatId, str],
     subject_of: SubjectOf,
 ) -> Atlas:
     members: dict[int, list[int]] = defaultdict(list)
@@ -430,7 +420,6 @@ def _with_themes(
     ids = stable_ids([[atlas.topics[n].id for n in group] for group in members.values()], former)
     labels = theme_labels(
         [[(atlas.topics[n].label, int(weights[n])) for n in group] for group in members.values()],
-        _titles_of(list(members.values()), atlas, titles),
         [
             subject_of([key for n in group for key in atlas.topics[n].members])
             for group in members.values()
@@ -440,19 +429,6 @@ def _with_themes(
     topics = (replace(topic, theme=theme_of[n]) for n, topic in enumerate(atlas.topics))
     themes = (Theme(id=id_, label=label) for id_, label in zip(ids, labels, strict=True))
     return replace(atlas, topics=tuple(topics), themes=tuple(themes))
-
-
-def _titles_of(
-    groups: Sequence[Sequence[int]], atlas: Atlas, titles: Mapping[ChatId, str]
-) -> list[str]:
-    """For each theme the title of its only chat, if that chat has no other theme; else empty."""
-    chats = [{key[0] for n in group for key in atlas.topics[n].members} for group in groups]
-    themes_of = Counter(chat for found in chats for chat in found)
-    return [
-        titles.get(chat, "") if len(found) == 1 and themes_of[chat] == 1 else ""
-        for found in chats
-        for chat in [min(found)]
-    ]
 
 
 _GROWTH = 1.5
@@ -510,7 +486,7 @@ def merged(
     def subject_of(keys: Iterable[Key]) -> str:
         return subjects.of([vectors[key] for key in keys])
 
-    return themed(atlas, before, places, sizes, titles or {}, subject_of)
+    return themed(atlas, before, places, sizes, subject_of)
 
 
 def _is_named_so(
