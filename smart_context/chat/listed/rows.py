@@ -18,7 +18,8 @@ from smart_context.chat.messages import SOURCE, ChatId, Message
 UNTITLED = "New chat"
 TITLE_LENGTH = 60
 PREVIEW_LENGTH = 120
-MOST_TOPICS = 5
+MOST_TOPICS = 12
+"""As many as there are hues."""
 MOST_LISTED = 200
 """The most deleted chats in one list, the newest first."""
 _LONGEST_TITLE = 200  # another program may have written a longer one

@@ -38,7 +38,7 @@ from smart_context.storage.ports import StorageFaults
 INDEX_NAME = ".index.json"
 """The rows on disk: a cache, rebuilt when it is damaged or missing."""
 
-_INDEX_VERSION = 6
+_INDEX_VERSION = 7
 _WORTH_AN_INDEX = 1024 * 1024
 
 

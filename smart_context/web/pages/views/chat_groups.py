@@ -17,6 +17,8 @@ from smart_context.chat.listed.rows import ChatRow
 from smart_context.chat.listed.search import MOST_HITS, ChatHit, marked, query_words
 from smart_context.topics.identity import Colour, colours_of
 
+_MOST_DOTS = 6
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatLine:
@@ -26,7 +28,8 @@ class ChatLine:
     # the time of its last change: the time of today, or the day; `?` if unknown. The page's script
     # shows it in the reader's language.
     when: str
-    hues: tuple[Colour, ...]  # the numbers of its topics' colours
+    hues: tuple[Colour, ...]  # the colours of its topics, of the first ones if there are many
+    more_topics: int  # the number of the others
     twin: str  # tells it from a chat of the same title, time and last words; mostly empty
 
 
@@ -66,17 +69,19 @@ def chat_groups(rows: Sequence[ChatRow], now: datetime) -> tuple[ChatGroup, ...]
 def _lines(rows: Sequence[ChatRow], now: datetime) -> list[ChatLine]:
     """The line of each chat; lines that look the same get an addition that tells them apart."""
     seen = Counter(_looks(row, now) for row in rows)
-    return [
-        ChatLine(
-            row=row,
-            when=_when(row, now),
-            hues=tuple(dict.fromkeys(colours_of((each, "") for each in row.topics).values())),
-            twin=f"{counted(row.message_count, 'message')}, {row.id[:6]}"
-            if seen[_looks(row, now)] > 1
-            else "",
-        )
-        for row in rows
-    ]
+    return [_line(row, now, has_twin=seen[_looks(row, now)] > 1) for row in rows]
+
+
+def _line(row: ChatRow, now: datetime, *, has_twin: bool) -> ChatLine:
+    colours = tuple(colours_of((each, "") for each in row.topics).values())
+    dots = len(colours) if len(colours) <= _MOST_DOTS else _MOST_DOTS - 1
+    return ChatLine(
+        row=row,
+        when=_when(row, now),
+        hues=colours[:dots],
+        more_topics=len(colours) - dots,
+        twin=f"{counted(row.message_count, 'message')}, {row.id[:6]}" if has_twin else "",
+    )
 
 
 def _place(row: ChatRow, now: datetime) -> tuple[tuple[int, str, str], GroupKind, str]:

@@ -93,6 +93,13 @@ def test_a_chat_has_the_colours_of_its_topics():
     assert group.lines[0].hues == tuple(colours_of([("t1", ""), ("t2", "")]).values())
 
 
+@pytest.mark.parametrize(("topics", "dots", "more"), [(5, 5, 0), (6, 6, 0), (7, 5, 2)])
+def test_a_chat_has_a_dot_for_each_topic_or_says_how_many_more_there_are(topics, dots, more):
+    (group,) = chat_groups([row(topics=tuple(f"t{n}" for n in range(topics)))], NOW)
+    (line,) = group.lines
+    assert (len(line.hues), line.more_topics) == (dots, more)
+
+
 def hit(chat, message="", text="Bread"):
     return ChatHit(chat_id=chat, title="Bread", message_id=message, snippet=text)
 
