@@ -99,7 +99,8 @@ export class ThemeMap {
     setLengths(element, { "--x": disc + x - r, "--y": disc + y - r, "--d": 2 * r });
     element.toggleAttribute("data-bare", true);
     if (r < SMALLEST_LABELLED) return;
-    const { words, size, width, lines, isCounted } = fitShort(visible(label), 2 * r, this.#ruler.widthOf, SMALLEST_TYPE);
+    const fitted = fitShort(visible(label), 2 * r, this.#ruler.widthOf, SMALLEST_TYPE);
+    const { words, size, width, lines, isCounted } = fitted;
     const shown = /** @type {HTMLElement} */ (element.firstElementChild);
     if (shown.textContent !== words) shown.textContent = words;
     element.toggleAttribute("data-bare", !words);

@@ -195,12 +195,12 @@ async def test_summaries_of_large_chats_are_kept_for_the_next_start(store, folde
         b"{",
         b"[]",
         b"null",
-        b'{"version": 6}',
-        b'{"version": 6, "chats": []}',
-        b'{"version": 6, "chats": {"large": [1]}}',
-        b'{"version": 6, "chats": {"../x": [1, 2, 3, "t", 1, "u", "p"]}}',
-        b'{"version": 6, "chats": {"large": [1, 2, 3, 4, 5, 6, 7]}}',
-        b'{"version": 6, "chats": {}}',
+        b'{"version": 7}',
+        b'{"version": 7, "chats": []}',
+        b'{"version": 7, "chats": {"large": [1]}}',
+        b'{"version": 7, "chats": {"../x": [1, 2, 3, "t", 1, "u", "p"]}}',
+        b'{"version": 7, "chats": {"large": [1, 2, 3, 4, 5, 6, 7]}}',
+        b'{"version": 7, "chats": {}}',
         b"\xff",
         b"[" * 100_000,
     ],
@@ -208,7 +208,7 @@ async def test_summaries_of_large_chats_are_kept_for_the_next_start(store, folde
 async def test_a_damaged_index_is_made_again(store, folder, large, content):
     put(folder / INDEX_NAME, content)
     assert (await only(store)).message_count == 2
-    assert on_disk(folder / INDEX_NAME)["version"] == 6
+    assert on_disk(folder / INDEX_NAME)["version"] == 7
 
 
 async def test_an_index_of_an_older_version_is_made_again(store, folder, large):
