@@ -214,7 +214,7 @@ async def test_a_damaged_index_is_made_again(store, folder, large, content):
 async def test_an_index_of_an_older_version_is_made_again(store, folder, large):
     await store.listing.rows(OWNER)
     index = folder / INDEX_NAME
-    older = index.read_text().replace('"version":6', '"version":5')
+    older = index.read_text().replace('"version":7', '"version":6')
     index.write_text(older.replace('"bb', '"**bb'))
     assert (await only(FileChats(folder))).preview.startswith("bb")
 
