@@ -15,9 +15,9 @@ from smart_context.base.values import PersonId
 from smart_context.gateway.connecting import Activity
 from smart_context.gateway.edge.errors import GatewayError
 from smart_context.gateway.edge.models import MODELS_S, ListedModels, embedded_vectors, endpoint_for
-from smart_context.gateway.edge.own_answers import OwnAnswers
+from smart_context.gateway.edge.own_answers import OfflineSink, OwnAnswers
 from smart_context.gateway.edge.paths import PATHS, of_a_response, path_of, response_in
-from smart_context.gateway.edge.provided import provide
+from smart_context.gateway.edge.provided import ProviderSink
 from smart_context.gateway.edge.receiving import (
     ClientGone,
     DisconnectWatch,
@@ -30,7 +30,7 @@ from smart_context.gateway.edge.upstream import ProviderCall, Upstream
 from smart_context.gateway.requests.body import BodyRefused, BodyTooLong, read_body
 from smart_context.gateway.requests.outgoing import ApiKind
 from smart_context.gateway.turns.document import RequestRecorder
-from smart_context.gateway.turns.exchange import ClientChats, Exchange
+from smart_context.gateway.turns.exchange import AnswerSink, ClientChats, Exchange
 from smart_context.gateway.turns.finding import ChatFinder, ChatOfRequest
 from smart_context.gateway.turns.incoming import Incoming, held_things
 from smart_context.gateway.turns.reading import RecentLists, read_incoming, with_model
@@ -166,6 +166,11 @@ class Gateway:
                 incoming = await asyncio.to_thread(with_model, incoming, endpoint.model)
             chat = await self._chat_of(caller, incoming)
             asked = self.activity.asked(key, incoming.client, chat.id if chat else "")
+            sink: AnswerSink = (
+                OfflineSink(self._host.models.chat, incoming, watch, send)
+                if endpoint is None
+                else ProviderSink(self._upstream, incoming, endpoint, watch, send)
+            )
             exchange = Exchange(
                 self._host.turns,
                 self._chats,
@@ -175,11 +180,9 @@ class Gateway:
                 endpoint=endpoint,
                 model=endpoint.model if endpoint else incoming.model or self._host.models.chat.name,
                 echoes=echoes,
+                sink=sink,
             )
-            if endpoint is None:
-                await self._own.offline(exchange, incoming, watch, send)
-            else:
-                await provide(self._upstream, exchange, incoming, endpoint, watch, send)
+            await exchange.run()
             if exchange.turn is not None:
                 asked.error = exchange.turn.error
         finally:

@@ -23,13 +23,12 @@ from smart_context.gateway.requests.units import chat_units, response_units
 from smart_context.gateway.turns.answer_headers import Headers, answer_headers
 from smart_context.gateway.turns.exchange import Exchange, Outcome, TurnAborted
 from smart_context.gateway.turns.incoming import Incoming
-from smart_context.gateway.turns.saving import finished
 from smart_context.host.access import Audience
 from smart_context.host.commands.registry import Caller
 from smart_context.host.events.events import CHAT_TOKEN, PIPELINE_START
 from smart_context.host.host import Host
 from smart_context.host.turn import Turn
-from smart_context.llm.models import PromptMessage, Usage
+from smart_context.llm.models import ChatModel, PromptMessage, Usage
 from smart_context.llm.tokens import count_tokens
 
 DONE = b"data: [DONE]\n\n"
@@ -189,40 +188,41 @@ def _data(value: Any) -> bytes:
     return b"data: " + _json(value) + b"\n\n"
 
 
-class OwnAnswers:
-    """Answers requests without passing them to a provider."""
+@dataclass(slots=True)
+class OfflineSink:
+    """Answers with the embedded responder, as there is no provider."""
 
-    def __init__(self, host: Host) -> None:
-        self._host = host
+    model: ChatModel
+    incoming: Incoming
+    watch: DisconnectWatch
+    send: Send
+    outcome: Outcome = field(default_factory=Outcome, init=False)
 
-    async def offline(
-        self, exchange: Exchange, incoming: Incoming, watch: DisconnectWatch, send: Send
-    ) -> None:
-        """Answer with the embedded responder, as a turn of the request's chat."""
-        gathered = GatheredAnswer()
-        is_stopped, error = False, ""
-        own = OwnAnswer(kind=incoming.kind, model=EMBEDDED, created=int(time.time()))
+    async def give(self, exchange: Exchange) -> None:
+        """Send the whole answer."""
+        gathered = self.outcome.gathered
+        own = OwnAnswer(kind=self.incoming.kind, model=EMBEDDED, created=int(time.time()))
         gathered.response, gathered.model = own.id, EMBEDDED
         try:
-            sent = await exchange.begin()
-            prompt = _prompt(incoming, [*sent.values()])
+            sent = await exchange.prepared()
+            prompt = _prompt(self.incoming, [*sent.values()])
             pieces = self._pieces(prompt, gathered, exchange)
             asked = sum(count_tokens(str(message["content"])) for message in prompt)
-            await watch.during(_give(own, pieces, incoming, asked, send, exchange.headers))
+            giving = _give(own, pieces, self.incoming, asked, self.send, exchange.headers)
+            await self.watch.during(giving)
             said = count_tokens(gathered.first.text)
             gathered.usage = Usage(prompt_tokens=asked, completion_tokens=said)
             gathered.is_whole = True
         except TurnAborted as aborted:
-            raise refused_by_plugin(aborted) from None
+            exchange.failure = refused_by_plugin(aborted)
         except ModelFailed as failed:
-            error = str(failed)
-            raise GatewayError(502, error) from None
-        except (NobodyWaiting, asyncio.CancelledError):
-            is_stopped = True
-            raise
-        finally:
-            outcome = Outcome(gathered=gathered, error=error, is_stopped=is_stopped)
-            await finished(exchange.finish(outcome))
+            self.outcome.error = str(failed)
+            exchange.failure = GatewayError(502, str(failed))
+        except NobodyWaiting:
+            self.outcome.is_stopped = True
+
+    async def end(self) -> None:
+        """Do nothing, since the end was sent with the answer."""
 
     async def _pieces(
         self, prompt: list[PromptMessage], gathered: GatheredAnswer, exchange: Exchange
@@ -235,7 +235,7 @@ class OwnAnswers:
             return
         if turn is not None:
             turn.is_extracted = True
-        async for piece in self._host.models.chat.stream(prompt):
+        async for piece in self.model.stream(prompt):
             if piece.text:
                 gathered.first.texts.append(piece.text)
                 exchange.arrived(piece.text)
@@ -243,6 +243,13 @@ class OwnAnswers:
                 if not (task and task.cancelling()):  # a stop must not wait for the client
                     yield piece.text
         exchange.ends()
+
+
+class OwnAnswers:
+    """Answers requests for chats of the vault."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
 
     async def of_chat(
         self, caller: Caller, incoming: Incoming, watch: DisconnectWatch, send: Send

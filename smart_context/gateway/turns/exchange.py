@@ -1,14 +1,15 @@
-"""One request of a client, until its answer is saved."""
+"""A request of a client as the source of a turn: its list, and how its answer is kept."""
 
 import asyncio
 import logging
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
+from typing import Protocol
 
 from smart_context.base.config import EndpointSettings
 from smart_context.base.errors import SmartContextError
-from smart_context.base.values import JsonObject, PersonId
+from smart_context.base.values import PersonId
 from smart_context.chat.clients import client_history
 from smart_context.chat.ids import new_message_id
 from smart_context.chat.messages import ChatId, Message, MessageId
@@ -35,14 +36,18 @@ _ASIDE_TEXT = "An aside of the client."
 _LIVE_CHARACTERS = 64 << 10
 """The maximum length of a piece of an answer that is shown before the answer is saved."""
 
+SAVED_WITHIN_S = 5.0
+"""Maximum time that the end of an answer waits until it is saved."""
+
 _logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True)
 class Outcome:
-    """The result of a request."""
+    """The result of a request so far."""
 
-    gathered: GatheredAnswer  # the answer, as far as it has arrived
+    # the answer, as far as it has arrived
+    gathered: GatheredAnswer = field(default_factory=GatheredAnswer)
     error: str = ""  # why it failed, for people; empty if it did not
     error_code: int = 0  # the HTTP status, if there was one
     is_stopped: bool = False  # True if the client disconnected, or the server stopped
@@ -50,6 +55,18 @@ class Outcome:
 
 class TurnAborted(Exception):
     """A plugin has stopped the turn; the text is its reason."""
+
+
+class AnswerSink(Protocol):
+    """The way of an answer to its client."""
+
+    outcome: Outcome
+
+    async def give(self, exchange: "Exchange") -> None:
+        """Ask for the answer, and pass on everything of it but the end."""
+
+    async def end(self) -> None:
+        """Pass on the end, which tells the client that the answer is saved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,25 +78,10 @@ class ClientChats:
     pending_saves: PendingSaves  # answers that are being saved
 
 
-@dataclass(frozen=True, slots=True)
-class PassThrough:
-    """A request whose answer is not stored."""
-
-    turn: None = None
-
-
-@dataclass(frozen=True, slots=True)
-class AsideRequest:
-    """A request outside of the chat: it has a receipt, but never enters the chat."""
-
-    turn: Turn
-
-
 @dataclass(slots=True)
 class AnsweringClient:
     """A question of the chat, which is answered."""
 
-    turn: Turn
     question: QuestionSaving
     news: AnswerNews
     keys: RepeatedKeysStream  # removes our keys from texts for pages
@@ -91,15 +93,20 @@ class AnsweringClient:
         if self._is_live:
             self.news.arrived(self.keys.feed(text))
 
-    def end(self) -> None:
+    def end(self, turn: Turn) -> None:
         """Tell pages that the answer is saved, or has failed."""
         self.news.arrived(self.keys.last() if self._is_live else "")
-        self.news.end(self.turn)
+        self.news.end(turn)
 
 
 @dataclass(eq=False)
 class Exchange:
-    """A request and its answer."""
+    """The source of a client's turn.
+
+    Attributes:
+        turn: The turn, if it has a receipt; `None` before it begins.
+        request: The request to the provider.
+    """
 
     turns: Turns  # the turns of the page, which go through the same phases
     chats: ClientChats
@@ -110,32 +117,68 @@ class Exchange:
     endpoint: EndpointSettings | None  # the provider's, with the model; `None` if we answer
     model: str
     echoes: RepeatedKeys  # our keys, which are not stored or shown if the provider repeats them
-    _state: PassThrough | AsideRequest | AnsweringClient = field(
-        default_factory=PassThrough, init=False
-    )
-    _closing: ExitStack = field(default_factory=ExitStack, init=False)
-    _has_ended: bool = field(default=False, init=False)
+    sink: AnswerSink
+    turn: Turn | None = field(default=None, init=False)
+    failure: Exception | None = field(default=None, init=False)
+    _answering: AnsweringClient | None = field(default=None, init=False)  # `None` for an aside
+    _chosen: ChosenUnits | None = field(default=None, init=False)  # `None`: it is sent as it came
+    _saving: asyncio.Future[None] | None = field(default=None, init=False)
+    _is_over: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _ending: asyncio.Task[None] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
+        is_aside = self.chat is None or self.chat.is_aside
+        self.chat_id = ChatId("" if self.chat is None or is_aside else self.chat.id)
         self._pipeline = self.turns.parts.pipeline
         self.request = ProviderRequest(self.incoming, self.endpoint, self._pipeline.completion)
 
-    @property
-    def turn(self) -> Turn | None:
-        """The pipeline's turn; `None` if there is none, or it has not begun yet."""
-        return self._state.turn
+    async def run(self) -> None:
+        """Answer the client; raises the `failure` if nothing could be sent."""
+        await self.turns.run(self)
+        if self._ending is not None:
+            await self._ending
 
-    async def begin(self) -> Outgoing:
-        """Record the request in its chat, and decide which messages are sent.
+    async def begin(self) -> Turn:
+        """Record the request in its chat, unless that can be done while it is answered.
 
         Raises:
-            SmartContextError: If the chat can't be written.
+            SmartContextError: If the chat can't be read or written.
+        """
+        chat, units = self.chat, self.incoming.units
+        if not units:
+            return self._aside(Request(message=""))
+        if self.chat_id and chat is not None and (turn := await self._record(chat)):
+            self.turn = turn
+            return turn
+        request, ids = whole_list(units)
+        turn = self._aside(request)
+        if chat is not None:
+            self.turn = turn
+        if not self.incoming.is_held:
+            self._chosen = ChosenUnits(turn, ids)
+        return turn
+
+    async def ask(self, _turn: Turn) -> None:
+        """Let the sink ask for the answer and pass it on; its end waits until it is saved."""
+        try:
+            await self.sink.give(self)
+        finally:
+            self._ending = asyncio.create_task(self._end())
+
+    async def prepared(self) -> Outgoing:
+        """The request to send, with the messages that plugins choose.
+
+        Raises:
             TurnAborted: If a plugin stops the turn.
         """
-        chosen = await self._choose() if self.incoming.units else None
-        sent = await self.request.first(None if self.incoming.is_held else chosen)
-        if isinstance(self._state, AnsweringClient):
-            self._state.question.start()
+        turn, incoming = self.turn, self.incoming
+        if turn is not None and self._answering and not (incoming.is_off or incoming.is_held):
+            await self._pipeline.prepare(turn)
+            if turn.aborted:
+                raise TurnAborted(turn.abort_reason)
+        sent = await self.request.first(self._chosen)
+        if self._answering is not None:
+            self._answering.question.start()
         return sent
 
     def headers(self) -> Headers:
@@ -145,49 +188,52 @@ class Exchange:
 
     def arrived(self, text: str) -> None:
         """Send new text of the answer to pages."""
-        if isinstance(self._state, AnsweringClient):
-            self._state.arrived(text)
+        if self._answering is not None:
+            self._answering.arrived(text)
 
     def ends(self) -> None:
         """Note that the client sees the end, and may send its next request before it is saved."""
-        if not self._has_ended and isinstance(self._state, AnsweringClient):
-            self._has_ended = True
-            saving = self.chats.pending_saves.begin(self.incoming.key)
-            self._closing.callback(saving.set_result, None)
+        if self._saving is None and self._answering is not None:
+            self._saving = self.chats.pending_saves.begin(self.incoming.key)
 
-    async def finish(self, outcome: Outcome) -> None:
-        """Save the answer as far as it has arrived, and the receipt."""
-        state = self._state
-        with self._closing:
-            if self.incoming.kind == "responses":
-                for held in (outcome.gathered.response, outcome.gathered.conversation):
-                    if held := self.echoes.text(held):
-                        await self.chats.finder.note_held(self.incoming.key, held)
-            if isinstance(state, AsideRequest):
-                await self._note(state.turn, outcome)
-                answer = " ".join(outcome.gathered.first.said.split())
-                self.chats.finder.note_aside(state.turn.chat_id, answer)
-                await self._pipeline.publish(PIPELINE_END, state.turn)
-            elif isinstance(state, AnsweringClient):
-                await self._save_answer(state, outcome)
-        if isinstance(state, AnsweringClient):
-            await self._pipeline.conclude(state.turn)
-            state.end()
+    async def save(self, turn: Turn) -> None:
+        """Save the answer as far as it has arrived; then the client's next request may begin."""
+        try:
+            await self._save(turn, self.sink.outcome.gathered)
+        except SmartContextError as error:
+            _logger.warning("chat %s: the answer is not saved: %s", turn.chat_id, error)
+            turn.error = turn.error or f"The answer could not be saved: {error}"
+        finally:
+            self.close()
 
-    async def _choose(self) -> ChosenUnits | None:
-        """The units of the client's list to send; `None` for all, since it holds no question."""
-        if self.chat is None or self.chat.is_aside:
-            request, ids = whole_list(self.incoming.units)
-            turn = self._aside(self.chat.id if self.chat else "", request)
-            if self.chat is not None:
-                self._state = AsideRequest(turn)
-            return ChosenUnits(turn, ids)
-        return await self._record(self.chat)
+    async def conclude(self, turn: Turn) -> None:
+        """Tell plugins that the turn is over."""
+        if self._answering is not None:
+            await self._pipeline.conclude(turn)
+        elif self.turn is not None:
+            await self._pipeline.publish(PIPELINE_END, turn)
 
-    async def _record(self, chat: ChatOfRequest) -> ChosenUnits | None:
-        """Record the request in its chat, and let plugins choose; `None` as in `_choose`."""
+    def close(self) -> None:
+        """Let the client's next request begin."""
+        if self._saving is not None and not self._saving.done():
+            self._saving.set_result(None)
+
+    def tell_the_end(self, turn: Turn) -> None:
+        """Tell pages how the turn ended, and let the client see the end."""
+        if self._answering is not None:
+            self._answering.end(turn)
+        self._is_over.set()
+
+    async def _end(self) -> None:
+        """End the answer once it is saved, or after `SAVED_WITHIN_S`."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(SAVED_WITHIN_S):
+                await self._is_over.wait()
+        await self.sink.end()
+
+    async def _record(self, chat: ChatOfRequest) -> Turn | None:
+        """Record the request in its chat; `None` if it holds no question."""
         incoming = self.incoming
-        self._closing.enter_context(self.turns.answering_client(ChatId(chat.id)))
         plan = await self.chats.recorder.plan(incoming, chat, self.model)
         followed = plan.foreseen() if plan.goes_on else await plan.write()
         if followed.question is None:
@@ -196,12 +242,10 @@ class Exchange:
         news = AnswerNews(self.turns.parts.emit, followed.chat_id, followed.answer_id)
         unwritten = plan if plan.goes_on else None
         question = QuestionSaving(unwritten, news, self.chats.pending_saves, incoming.key)
-        self._state = AnsweringClient(turn, question, news, RepeatedKeysStream(self.echoes))
-        if not (incoming.is_off or incoming.is_held):
-            await self._pipeline.prepare(turn)
-            if turn.aborted:
-                raise TurnAborted(turn.abort_reason)
-        return ChosenUnits(turn, followed.ids)
+        self._answering = AnsweringClient(question, news, RepeatedKeysStream(self.echoes))
+        if not incoming.is_held:
+            self._chosen = ChosenUnits(turn, followed.ids)
+        return turn
 
     async def _turn(self, followed: RecordedRequest, question: Message) -> Turn:
         place = next(
@@ -221,13 +265,12 @@ class Exchange:
         turn.client = self._client(kind, followed.messages[place + 1 :])
         return turn
 
-    def _aside(self, chat_id: str, request: Request) -> Turn:
-        question = Message(id=MessageId(""), role="user", content=_ASIDE_TEXT)
+    def _aside(self, request: Request) -> Turn:
         turn = Turn(
             id=new_message_id(),
-            chat_id=ChatId(chat_id),
+            chat_id=ChatId(self.chat.id if self.chat else ""),
             person=self.person,
-            question=question,
+            question=Message(id=MessageId(""), role="user", content=_ASIDE_TEXT),
             answer_id=MessageId(""),
             request=request,
         )
@@ -243,13 +286,21 @@ class Exchange:
             following=tuple(following),
         )
 
-    async def _save_answer(self, state: AnsweringClient, outcome: Outcome) -> None:
-        turn, gathered = state.turn, outcome.gathered
-        await self._note(turn, outcome)
-        await state.question.settled()  # it begins here if nothing was sent
+    async def _save(self, turn: Turn, gathered: GatheredAnswer) -> None:
+        if self.incoming.kind == "responses":
+            for held in (gathered.response, gathered.conversation):
+                if held := self.echoes.text(held):
+                    await self.chats.finder.note_held(self.incoming.key, held)
+        if self.turn is None:
+            return
+        await self._note(turn, self.sink.outcome)
+        if self._answering is None:
+            self.chats.finder.note_aside(turn.chat_id, " ".join(gathered.first.said.split()))
+            return
+        await self._answering.question.settled()  # it begins here if nothing was sent
         turn.response = gathered.first.said or turn.response
         answers = answers_of(gathered, turn, model=self.model)
-        await self._save(turn, answers)
+        await self.chats.recorder.put(turn.chat_id, answers)
         if not turn.error:
             rows = issued_answers(gathered, turn, answers)
             await self.chats.finder.note(self.incoming.key, *rows)
@@ -263,15 +314,8 @@ class Exchange:
         if gathered.usage is not None and not gathered.error:
             await self.request.learn_counts(gathered.usage.prompt_tokens)
         turn.usage = gathered.usage
-        turn.error = self.echoes.error(outcome.error) or gathered.error
-        turn.error_code = outcome.error_code
+        turn.error = self.echoes.error(outcome.error or turn.error) or gathered.error
+        turn.error_code = outcome.error_code or turn.error_code
         used = gathered.usage or (NOTHING_USED if turn.error else None)
         turn.usages = (*[NOTHING_USED for _ in turn.bodies[1:]], used) if turn.bodies else ()
         turn.stopped = outcome.is_stopped
-
-    async def _save(self, turn: Turn, answers: Sequence[JsonObject]) -> None:
-        try:
-            await self.chats.recorder.put(turn.chat_id, answers)
-        except SmartContextError as error:
-            _logger.warning("chat %s: the answer is not saved: %s", turn.chat_id, error)
-            turn.error = turn.error or f"The answer could not be saved: {error}"

@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import Any
 
 from smart_context.base.errors import SmartContextError
 from smart_context.gateway.turns.document import RecordingPlan
@@ -74,13 +73,3 @@ class QuestionSaving:
         finally:
             ending.set_result(None)
         self.news.begin()
-
-
-async def finished(work: Any) -> None:
-    """Wait for work to end, even if the caller is cancelled meanwhile."""
-    task = asyncio.ensure_future(work)
-    try:
-        await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait([task])
-        raise

@@ -1,4 +1,4 @@
-"""One turn from the user's message to the saved answer; see `Answering.run`."""
+"""A message of a page as the source of a turn: its question, and how its answer is kept."""
 
 import asyncio
 import logging
@@ -8,7 +8,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import UTC, datetime
 
 from smart_context.base.asking import waited_for
-from smart_context.base.errors import ChatBusy, CommandFailed, ModelFailed, SmartContextError
+from smart_context.base.errors import ChatBusy, CommandFailed, SmartContextError
 from smart_context.base.threads import run_uncancelled
 from smart_context.base.times import utc_stamp
 from smart_context.base.values import JsonObject, PersonId
@@ -22,6 +22,7 @@ from smart_context.host.tasks import TaskOwner
 from smart_context.host.turn import Turn
 from smart_context.host.turns import transcript
 from smart_context.host.turns.arriving import AnswerNews, ArrivingAnswer
+from smart_context.host.turns.driving import noting_failures
 from smart_context.host.turns.pipeline import Pipeline
 from smart_context.host.turns.unsaved import UnsavedAnswers
 from smart_context.llm.models import hearing_waits
@@ -56,11 +57,11 @@ class TurnParts:
 
 @dataclass(eq=False)
 class Answering:
-    """A turn that is under way; see `Turns.take`."""
+    """The source of a page's turn; see `Turns.take`."""
 
     parts: TurnParts
     chat_id: ChatId
-    ask: Callable[[JsonObject], Message]
+    write_question: Callable[[JsonObject], Message]
     _: KW_ONLY
     person: PersonId
     since: Since
@@ -68,8 +69,7 @@ class Answering:
     model: str
     what_fits: bool
     answer: ArrivingAnswer = field(init=False)  # the answer so far
-    # why the turn failed, for the caller; `None` if it did not
-    failure: SmartContextError | None = field(default=None, init=False)
+    failure: Exception | None = field(default=None, init=False)
     _created_at: str = field(init=False)
     _turn: Turn | None = field(default=None, init=False)
     _asking: asyncio.Task[None] | None = field(default=None, init=False)
@@ -93,41 +93,7 @@ class Answering:
         if self._asking is not None:
             self._asking.cancel()
 
-    async def run(self) -> None:
-        """Save the question, ask the model, save the answer; a failure is in `failure`."""
-        try:
-            turn = self._turn = await self._begin()
-        except SmartContextError as error:
-            self.failure = error
-            return
-        finally:
-            if self._turn is None:
-                self.answer.journal.close()
-        try:
-            await self._ask_until_stopped(turn)
-            if turn.response is not None and not (turn.error or turn.aborted):
-                await self.parts.pipeline.post_process(turn)
-            await self._save(turn)
-            saved = turn.response
-            await self.parts.pipeline.conclude(turn)
-            if turn.response != saved and not turn.error:
-                await self._save(turn)
-        except BaseException:
-            turn.error = turn.error or transcript.INTERRUPTED
-            self.answer.journal.close()
-            raise
-
-    def tell_the_end(self) -> None:
-        """Tell clients how the turn ended, if it began."""
-        turn = self._turn
-        if turn is None:
-            return
-        outcome = "failed" if turn.error else "stopped" if turn.stopped else "finished"
-        _logger.info("turn %s %s: %d characters", turn.id, outcome, self.answer.length)
-        self.answer.news.end(turn)
-        self.parts.after(turn)
-
-    async def _begin(self) -> Turn:
+    async def begin(self) -> Turn:
         """Save the question and the place of its answer, and make the turn."""
         await self.parts.unsaved.save(self.chat_id)
         left = await _claimed(self.answer.journal)
@@ -146,7 +112,7 @@ class Answering:
                 transcript.restore_partial_answer(document, left)
             transcript.end_unfinished(document)
             choices[:] = [self.model or choice_in(document)]
-            questions[:] = [self.ask(document)]  # again, if the file changed meanwhile
+            questions[:] = [self.write_question(document)]  # again, if the file changed meanwhile
             brought[:] = [stored_answer(document, questions[0].text)]
             transcript.append(document, place)
 
@@ -154,7 +120,7 @@ class Answering:
         choose(choices[0])
         await run_uncancelled(self.answer.journal.reserve)
         question = questions[0]
-        turn = Turn(
+        turn = self._turn = Turn(
             id=secrets.token_hex(4),
             chat_id=self.chat_id,
             person=self.person,
@@ -173,46 +139,14 @@ class Answering:
         _logger.info("turn %s begins in chat %s", turn.id, turn.chat_id)
         return turn
 
-    async def _ask_until_stopped(self, turn: Turn) -> None:
-        """Ask in a separate task, so that a stop ends only the request."""
-        self._asking = self.parts.tasks.spawn(self._ask_model(turn))
-        if self._stop_requested:
-            self._asking.cancel()
-        await asyncio.wait([self._asking])
-        turn.stopped = self._asking.cancelled() and not turn.error
-        if turn.stopped:
-            turn.response = self.answer.text_after_steps or None
+    async def ask(self, turn: Turn) -> None:
+        """Ask the model until it has answered or the user stops it."""
+        await self._ask_until_stopped(turn)
+        if turn.response is not None and not (turn.error or turn.aborted):
+            await self.parts.pipeline.post_process(turn)
 
-    async def _ask_model(self, turn: Turn) -> None:
-        try:
-            turn.request = await self._with_history(turn)
-            with hearing_waits(self.answer.tell_wait), waited_for():
-                await self.parts.pipeline.ask(turn, self.answer.heard)
-        except SmartContextError as error:
-            turn.error = str(error)
-            turn.error_code = (error.status or 0) if isinstance(error, ModelFailed) else 0
-            self.failure = error
-        except Exception:
-            _logger.exception("turn %s failed", turn.id)
-            turn.error = "The turn failed unexpectedly; the log says more. Try again."
-            self.failure = CommandFailed(turn.error)
-
-    async def _with_history(self, turn: Turn) -> Request:
-        """The request with the messages up to the question, and the texts attached to that."""
-        question = turn.question
-        stored = await self.parts.store.messages(self.chat_id)
-        places = [place for place, message in enumerate(stored) if message.id == question.id]
-        asked = stored[: places[0] + 1] if places else (*stored, question)
-        built = await self.parts.build_history(asked)
-        sent = next((message for message in built if message.id == question.id), question)
-        return replace(
-            turn.request,
-            history=tuple(message for message in built if message.id != question.id),
-            message=sent.text,
-            attached_text=attached_to(sent, question.text),
-        )
-
-    async def _save(self, turn: Turn) -> None:
+    async def save(self, turn: Turn) -> None:
+        """Save the answer; one that the disk refuses is kept until it is saved."""
         answer = transcript.answer_of(
             turn, arrived=self.answer.text_after_steps, created_at=self._created_at
         )
@@ -236,6 +170,55 @@ class Answering:
         else:
             self.answer.journal.finish()
             self.answer.tell_unsaved("")
+
+    async def conclude(self, turn: Turn) -> None:
+        """Tell plugins that the turn is over; an answer that they change is saved again."""
+        saved = turn.response
+        await self.parts.pipeline.conclude(turn)
+        if turn.response != saved and not turn.error:
+            await self.save(turn)
+
+    def close(self) -> None:
+        """Leave the journal for a repair."""
+        self.answer.journal.close()
+
+    def tell_the_end(self, turn: Turn) -> None:
+        """Tell clients how the turn ended."""
+        outcome = "failed" if turn.error else "stopped" if turn.stopped else "finished"
+        _logger.info("turn %s %s: %d characters", turn.id, outcome, self.answer.length)
+        self.answer.news.end(turn)
+        self.parts.after(turn)
+
+    async def _ask_until_stopped(self, turn: Turn) -> None:
+        """Ask in a separate task, so that a stop ends only the request."""
+        self._asking = self.parts.tasks.spawn(self._ask_model(turn))
+        if self._stop_requested:
+            self._asking.cancel()
+        await asyncio.wait([self._asking])
+        turn.stopped = self._asking.cancelled() and not turn.error
+        if turn.stopped:
+            turn.response = self.answer.text_after_steps or None
+
+    async def _ask_model(self, turn: Turn) -> None:
+        with noting_failures(self, turn):
+            turn.request = await self._with_history(turn)
+            with hearing_waits(self.answer.tell_wait), waited_for():
+                await self.parts.pipeline.ask(turn, self.answer.heard)
+
+    async def _with_history(self, turn: Turn) -> Request:
+        """The request with the messages up to the question, and the texts attached to that."""
+        question = turn.question
+        stored = await self.parts.store.messages(self.chat_id)
+        places = [place for place, message in enumerate(stored) if message.id == question.id]
+        asked = stored[: places[0] + 1] if places else (*stored, question)
+        built = await self.parts.build_history(asked)
+        sent = next((message for message in built if message.id == question.id), question)
+        return replace(
+            turn.request,
+            history=tuple(message for message in built if message.id != question.id),
+            message=sent.text,
+            attached_text=attached_to(sent, question.text),
+        )
 
 
 async def _claimed(journal: AnswerJournal) -> Arrived | None:

@@ -1,10 +1,9 @@
-"""The turns under way: at most one per chat."""
+"""The running turns: at most one of a page in each chat, and any number of clients."""
 
 import asyncio
-from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from smart_context.base.errors import ChatBusy
 from smart_context.base.values import JsonObject, PersonId
@@ -12,6 +11,7 @@ from smart_context.chat.documents.document import Since, whole
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.host.tasks import StoppableTasks
 from smart_context.host.turns.answering import Answering, TurnParts
+from smart_context.host.turns.driving import TurnSource, drive
 
 STOP_TIMEOUT_S = 10.0
 
@@ -22,35 +22,24 @@ class Turns:
 
     parts: TurnParts
     stops: StoppableTasks  # other work that is stopped with a turn
-    _under_way: dict[ChatId, tuple[Answering, asyncio.Task[None]]] = field(
+    # the running turns by chat, which may have several of clients
+    _running: dict[ChatId, dict[TurnSource, asyncio.Task[None]]] = field(
         default_factory=dict, init=False
     )
-    _for_clients: Counter[ChatId] = field(default_factory=Counter, init=False)
 
     @property
     def count(self) -> int:
         """The number of running turns."""
-        return len(self._under_way)
+        return sum(map(len, self._running.values()))
 
     def under_way(self, chat_id: ChatId) -> Answering | None:
-        """The turn of a chat; `None` if it has none now."""
-        found = self._under_way.get(chat_id)
-        return found and found[0]
+        """The turn of a page in a chat; `None` if it has none now."""
+        running = self._running.get(chat_id, ())
+        return next((source for source in running if isinstance(source, Answering)), None)
 
     def is_answered(self, chat_id: ChatId) -> bool:
-        """True while an answer is being written in a chat, by a turn or for a client."""
-        return chat_id in self._under_way or chat_id in self._for_clients
-
-    @contextmanager
-    def answering_client(self, chat_id: ChatId) -> Iterator[None]:
-        """Mark a chat as answered for a client without a turn; several may answer at once."""
-        self._for_clients[chat_id] += 1
-        try:
-            yield
-        finally:
-            self._for_clients[chat_id] -= 1
-            if not self._for_clients[chat_id]:
-                del self._for_clients[chat_id]
+        """True while a page or a client is answered in a chat."""
+        return chat_id in self._running
 
     def problem(self, chat_id: ChatId) -> str:
         """The reason why the chat's last answer is not wholly saved; empty if it is."""
@@ -69,6 +58,17 @@ class Turns:
         """The current time, in the form that messages have."""
         return self.parts.now()
 
+    async def run(self, source: TurnSource) -> None:
+        """Drive a turn; it goes on in the background if the caller is cancelled.
+
+        Raises its `failure`, if there is one; the text so far is saved.
+        """
+        task = self.parts.tasks.spawn(drive(source, partial(self._release, source)))
+        self._running.setdefault(source.chat_id, {})[source] = task
+        await asyncio.shield(task)
+        if source.failure is not None:
+            raise source.failure
+
     async def take(
         self,
         chat_id: ChatId,
@@ -80,7 +80,7 @@ class Turns:
         model: str = "",
         what_fits: bool = False,
     ) -> list[MessageId]:
-        """Run one turn; it goes on in the background if the caller is cancelled.
+        """Take one turn of a page; it goes on in the background if the caller is cancelled.
 
         Args:
             ask: Changes the chat's document so that the question is its last message, and returns
@@ -97,7 +97,7 @@ class Turns:
             ChatBusy: If the chat has a turn already.
             SmartContextError: If the turn failed, with the reason; the text so far is saved.
         """
-        if chat_id in self._under_way:
+        if self.under_way(chat_id):
             raise ChatBusy("this chat is still being answered; stop that first, or wait")
         answering = Answering(
             self.parts,
@@ -109,36 +109,33 @@ class Turns:
             model=model,
             what_fits=what_fits,
         )
-        task = self.parts.tasks.spawn(self._run(answering))
-        self._under_way[chat_id] = (answering, task)
-        await asyncio.shield(task)
-        if answering.failure is not None:
-            raise answering.failure
+        await self.run(answering)
         return answering.message_ids
 
     async def stop(self, chat_id: ChatId) -> bool:
         """Stop a chat's turn and wait until the text so far is saved; `False` if it has no turn."""
         others = self.stops.stop(chat_id)
-        if chat_id not in self._under_way:
+        answering = self.under_way(chat_id)
+        if answering is None:
             return others
-        answering, task = self._under_way[chat_id]
         answering.stop()
-        await asyncio.wait([task], timeout=STOP_TIMEOUT_S)
+        await asyncio.wait([self._running[chat_id][answering]], timeout=STOP_TIMEOUT_S)
         return True
 
     async def close(self, timeout_s: float) -> None:
         """Stop all turns and save their text so far, within the time given."""
-        under_way = [*self._under_way.values()]
-        for answering, _ in under_way:
-            answering.stop()
-        if under_way:
-            await asyncio.wait([task for _, task in under_way], timeout=timeout_s)
+        tasks: list[asyncio.Task[None]] = []
+        for chat_id, running in self._running.items():
+            tasks += running.values()
+            if answering := self.under_way(chat_id):
+                answering.stop()
+        if tasks:
+            await asyncio.wait(tasks, timeout=timeout_s)
         await self.parts.tasks.close()
         await self.parts.unsaved.close()
 
-    async def _run(self, answering: Answering) -> None:
-        try:
-            await answering.run()
-        finally:
-            del self._under_way[answering.chat_id]
-            answering.tell_the_end()
+    def _release(self, source: TurnSource) -> None:
+        running = self._running[source.chat_id]
+        del running[source]
+        if not running:
+            del self._running[source.chat_id]
