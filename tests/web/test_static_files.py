@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 from smart_context.base.resources import asset
+from smart_context.relevance.reasons import RULES
 from smart_context.web.assets import page_scripts, style_sheets
 
 STATIC, TEMPLATES = asset("static"), asset("templates")
@@ -105,3 +106,11 @@ def test_motion_stops_for_those_who_ask():
     assert "prefers-reduced-motion" in read(STYLES)
     timed = re.findall(r"(?:transition|animation):[^;]*?\b\d+m?s[^;]*;", read(STYLES))
     assert all("infinite" in rule or "0s var(" in rule for rule in timed), timed
+
+
+def test_a_message_that_is_sent_though_not_about_what_is_picked_says_why():
+    """Others have the colour of a topic, or a mark; while nothing is picked, all are sent."""
+    told = {"no_filter", "fallback", "pinned", "sticky", "current", "waiting"}
+    silent = {kind.value for kind, rule in RULES.items() if rule.is_in and not rule.about} - told
+    words = re.findall(r'\.message\[data-why="(\w+)"\] \.marks:empty::after', read(STYLES))
+    assert silent == set(words)
