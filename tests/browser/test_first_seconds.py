@@ -1,5 +1,7 @@
 """What somebody sees who opens the demonstration, or a vault without chats."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -55,6 +57,8 @@ def ask_the_guides_question(page, guide):
     answer = page.get_by_role("article", name="Notice").last
     expect(answer).to_contain_text("A stored answer of the demonstration; no model wrote it.")
     expect(answer).to_contain_text("Thirty-five minutes in all")
+    expect(answer).to_contain_text("never sent to a model")
+    expect(answer.locator(".why")).to_have_text(re.compile(r"^\d+ tokens$"))
 
 
 def test_the_demonstration_guides_through_three_steps_of_the_users_own(new_page, serve):
@@ -133,3 +137,14 @@ def test_a_vault_without_chats_says_what_can_be_done(new_page, configured, serve
     for start in starts.get_by_role("listitem").all():
         box = start.bounding_box()
         assert 0 <= box["x"] <= box["x"] + box["width"] <= 360
+
+
+def test_an_empty_folder_offers_a_model_once_and_says_which_file_below_its_step(
+    new_page, vault, serve
+):
+    page = open_page(new_page, serve(vault), "/")
+    expect(page.get_by_role("link", name="Connect a model")).to_have_count(1)
+    expect(page.locator(".sends-total")).to_have_text("Only your message")
+    step = page.get_by_role("listitem").filter(has_text="Import chats").bounding_box()
+    hint = page.get_by_text("Which file, and where the program keeps it").bounding_box()
+    assert hint["x"] + hint["width"] / 2 > step["x"]

@@ -49,7 +49,7 @@ def test_a_notice_is_no_answer_from_its_first_word_on(new_page, server):
 def test_notices_are_neither_left_out_nor_folded_until_a_topic_is_picked(new_page, server):
     page = open_chat(new_page, server, "c1", viewport=NARROW)
     expect(notices(page)).to_have_count(4)
-    expect(page.get_by_role("link", name="Connect a model")).to_have_count(2)  # and at the box
+    expect(page.get_by_role("link", name="Connect a model")).to_have_count(1)
     expect(folds(page)).to_have_count(0)
     expect(page.locator(".message.left-out")).to_have_count(0)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

@@ -296,15 +296,18 @@ def test_the_address_of_the_trash_leads_to_it(new_page, empty):
 
 def test_another_page_shows_the_model_as_soon_as_one_is_connected(new_page, empty):
     page = open_page(new_page, empty, "/new")
-    connect = page.locator(".composer-model").get_by_role("link", name="Connect a model")
+    connect = page.get_by_text("One on this computer, or of a provider.")
     model = page.get_by_role("button", name="Model in use")
+    sends = page.get_by_role("heading", name="Next message sends")
     expect(connect).to_be_visible()
     expect(model).to_be_hidden()
+    expect(sends).to_be_hidden()
     with FakeOpenAI() as endpoint:
         values = {"llm.base_url": endpoint.base_url, "llm.categories.chat": "gpt-4o"}
         empty.ask("system.change_settings", values=values)
         expect(model).to_have_text("Model in use: gpt-4o")
         expect(connect).to_be_hidden()
+        expect(sends).to_be_visible()
 
 
 def test_a_chat_is_given_instructions_that_its_next_message_shows(new_page, empty):

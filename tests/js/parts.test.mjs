@@ -33,6 +33,7 @@ for (const [tokens, unfiltered, words] of /** @type {const} */ ([
   [1588, 1588, "1,588 tokens"],
   [404, 1588, "404 of 1,588 tokens · 75 % less"],
   [9990, 10_000, "9,990 of 10,000 tokens · under 1 % less"],
+  [0, 0, "Only your message"],
 ])) {
   test(`${tokens} of ${unfiltered} is told as ${words}`, () => assert.equal(totalInWords(tokens, unfiltered), words));
 }

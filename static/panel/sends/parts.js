@@ -39,11 +39,12 @@ export function withTopics(parts, byTopic) {
 }
 
 /**
- * `404 of 1,588 tokens · 75 % less`; without a filter `1,588 tokens`.
+ * `404 of 1,588 tokens · 75 % less`; without a filter `1,588 tokens`, in words while there are none.
  * @param {number} tokens
  * @param {number} unfiltered
  */
 export function totalInWords(tokens, unfiltered) {
+  if (!tokens && !unfiltered) return "Only your message";
   if (unfiltered <= tokens) return counted(tokens, "token");
   return `${numbered(tokens)} of ${numbered(unfiltered)} tokens · ${percent(1 - tokens / unfiltered)} less`;
 }

@@ -110,7 +110,9 @@ export class Reasons {
     if (!told || !why) return;
     message.dataset.why = told.in ? told.kind : "";
     message.dataset.mark = told.kind === "pinned" ? "pinned" : told.in ? "in" : "out";
-    const words = `${told.short} · ${counted(told.tokens, "token")}`;
+    const tokens = counted(told.tokens, "token");
+    // A notice says so itself.
+    const words = message.querySelector(".never-sent") ? tokens : `${told.short} · ${tokens}`;
     if (why.textContent !== words) why.textContent = words;
     why.setAttribute("title", words);
     this.#saying.add(message);
