@@ -7,7 +7,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from smart_context.base.asking import ask_as, whoever_asks
 from smart_context.base.caches import Caches
 from smart_context.base.config import (
     CONFIG_NAME,
@@ -29,13 +28,13 @@ from smart_context.base.environment import environment
 from smart_context.base.errors import CommandFailed
 from smart_context.base.installed import how_to_add
 from smart_context.base.processes.child import Child, Children
+from smart_context.base.values import OWNER, PersonId
 from smart_context.chat.compaction import compaction_points
 from smart_context.chat.files.attached_file import ReadText, reading_in
 from smart_context.chat.files.attachments import AttachmentResolver
 from smart_context.chat.files.file_text import text_of
 from smart_context.chat.history import ContextBuilderOptions, build_context
 from smart_context.chat.messages import Message
-from smart_context.host.commands.registry import Caller
 from smart_context.host.host import Host, HostOptions
 from smart_context.host.models import NO_TEXTS, Models
 from smart_context.host.plugins.loader import declared_settings
@@ -75,12 +74,16 @@ WindowOf = Callable[[EndpointSettings | None], Window | None]
 class WindowedHistoryBuilder:
     """Builds the history of a turn; satisfies `HistoryBuilder`."""
 
-    files: AttachmentResolver
     config: Callable[[], VaultConfig]  # returns the current settings
     window: WindowOf = window_of
 
     async def __call__(
-        self, messages: Sequence[Message], /, *, unstored: Mapping[str, str] = NO_TEXTS
+        self,
+        messages: Sequence[Message],
+        /,
+        *,
+        files: AttachmentResolver,
+        unstored: Mapping[str, str] = NO_TEXTS,
     ) -> list[Message]:
         """The messages that a turn sends, the current one last."""
         config = self.config()
@@ -88,7 +91,7 @@ class WindowedHistoryBuilder:
         built = await build_context(
             messages,
             ContextBuilderOptions(
-                attachment_resolver=_Overlay(unstored, self.files) if unstored else self.files,
+                attachment_resolver=_Overlay(unstored, files) if unstored else files,
                 compaction_points=compaction_points(messages),
                 model_support_tool_use_for_file=_reads_files(config),
                 fit_attachments=None if window is None else partial(_fitting, window),
@@ -194,7 +197,7 @@ class VaultParts:
     """The parts that a vault's settings require."""
 
     config: VaultConfig
-    storage: Storage  # with several people, each can reach only their own part
+    storage: Storage  # all of it; its `for_person` gives what one person may use
     people: SharedStorage | None = None  # guards a storage of several people; `None` for one person
     children: Children
     notes: FollowedVault
@@ -237,9 +240,10 @@ def open_storage(root: Path) -> Storage:
     """
     config = read_vault(root)
     storage = storage_of(config)
-    if people := people_of(config, storage):
-        ask_as(command_line_person(environment(), config.access))
-    return people.storage if people else storage
+    people = people_of(config, storage)
+    if people is None:
+        return storage
+    return people.storage.for_person(command_line_person(environment(), config.access))
 
 
 def has_people(config: VaultConfig) -> bool:
@@ -365,20 +369,22 @@ async def running_host(root: Path) -> AsyncIterator[Host]:
         ConfigInvalid: If `.vault.toml` has faults.
     """
     async with composed(read_vault(root)) as parts:
-        has_people, access = parts.people is not None, parts.config.access
-        person = command_line_person(environment(), access) if has_people else None
-        host = make_host(parts)
+        access, has_people = parts.config.access, parts.people is not None
+        person = command_line_person(environment(), access) if has_people else OWNER
+        host = make_host(parts, person=person)
         await host.start()
-        if person is not None:  # after the start, so that the host's own work has no owner
-            ask_as(person)
         try:
             yield host
         finally:
             await host.stop()
 
 
-def make_host(parts: VaultParts, *, repairs: bool = False) -> Host:
-    """The host of a vault, not started yet; a server's also `repairs` chats after crashes."""
+def make_host(parts: VaultParts, *, repairs: bool = False, person: PersonId = OWNER) -> Host:
+    """The host of a vault, not started yet; a server's also `repairs` chats after crashes.
+
+    Args:
+        person: Who uses it without a gate, as on the command line.
+    """
 
     def window(endpoint: EndpointSettings | None) -> Window | None:
         return host.window_of(endpoint)
@@ -389,11 +395,12 @@ def make_host(parts: VaultParts, *, repairs: bool = False) -> Host:
         models=parts.models,
         notes=parts.notes,
         trust=trust_of(parts.config.root),
-        build_history=WindowedHistoryBuilder(parts.storage.blobs, lambda: host.config, window),
+        build_history=WindowedHistoryBuilder(lambda: host.config, window),
         options=HostOptions(
             digest=WindowedSummarizer(lambda: host.config, window),
             repairs=repairs,
             people=parts.people,
+            person=person,
             informant=ServerInformant(parts.client),
             offers=Offers(asked_models, parts.client.answered),
             person_writes=parts.client.traffic.person_writes,
@@ -407,7 +414,7 @@ async def plugin_states(root: Path) -> list[dict[str, Any]]:
     """The state of each plugin when the vault is served."""
     async with running_host(root) as host:
         plugins: list[dict[str, Any]] = (
-            await host.commands.call("system.plugins", {}, Caller(whoever_asks()))
+            await host.commands.call("system.plugins", {}, host.caller)
         )["plugins"]
         return plugins
 

@@ -18,15 +18,14 @@ from smart_context.app.composition import (
     running_host,
     trust_of,
 )
-from smart_context.base.asking import whoever_asks
 from smart_context.base.config import EndpointSettings, VaultConfig
 from smart_context.base.environment import environment
 from smart_context.base.errors import ConfigInvalid, ModelFailed, SmartContextError
 from smart_context.base.processes.child import START_S, Child, ChildFailed
 from smart_context.base.processes.confinement import confinement_words, reachable
 from smart_context.base.text.scores import counted
+from smart_context.base.values import OWNER
 from smart_context.contexts import SmartContexts
-from smart_context.host.commands.registry import Caller
 from smart_context.llm.models import ChatModel, Embedder
 from smart_context.llm.multilingual.files import HAS_UNIVERSAL
 from smart_context.llm.tokens import HAS_ENCODINGS
@@ -230,7 +229,7 @@ async def _embedder(embedder: Embedder) -> CheckResult:
 async def _chats(config: VaultConfig) -> AsyncIterator[CheckResult]:
     async with composed(config) as parts:
         listing = parts.storage.chats.listing
-        count, faults = len(await listing.rows(whoever_asks())), await listing.faults()
+        count, faults = len(await listing.rows(OWNER)), await listing.faults()
     for chat_id, reason in faults.unreadable:
         yield CheckResult(what="chats", state="failed", found=f"{chat_id}: {reason}")
     yield CheckResult(what="chats", state="ok", found=counted(count, "chat"))
@@ -389,14 +388,14 @@ def _read_notes(root: Path, memory: Path, storage: Storage) -> list[str]:
 
 async def _preview_turns(root: Path) -> list[str]:
     """Preview a turn in each chat."""
-    listing = open_storage(root).chats.listing
-    chats = [summary.id for summary in await listing.rows(whoever_asks())]
+    storage = open_storage(root)
+    chats = [summary.id for summary in await storage.chats.listing.rows(storage.person)]
     shown = 0
     async with running_host(root) as host:
         for chat_id in chats:
             params = {"chat_id": chat_id, "message": "And now?"}
             try:
-                await host.commands.call("smart_context.preview", params, Caller(whoever_asks()))
+                await host.commands.call("smart_context.preview", params, host.caller)
                 shown += 1
             except SmartContextError:
                 continue  # the plugin is off or the chat damaged, which other findings report

@@ -6,6 +6,7 @@ import secrets
 import tempfile
 from collections import defaultdict
 from collections.abc import Coroutine
+from functools import partial
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -15,7 +16,6 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from smart_context.base.asking import whoever_asks
 from smart_context.base.errors import CommandFailed, InvalidParams
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.host.commands.registry import Caller, check_owner
@@ -139,7 +139,8 @@ class Imports:
         wishes = ImportOptions(client=program, folder=folder, is_dry=dry_run)
         try:
             async with self._reading[caller.person], self._at_once:
-                importer = Importer(self._host.services.storage, wishes, self._tell)
+                storage = self._host.services.storage.for_person(caller.person)
+                importer = Importer(storage, wishes, partial(self._tell, caller.person))
                 names = {file: self._names.get(file.name, "")}
                 return (await self._until_closed(importer.run([file], names))).row()
         finally:
@@ -179,11 +180,11 @@ class Imports:
             self._folder = tempfile.TemporaryDirectory(prefix="smart-context-")
         return Path(self._folder.name) / f"{upload}{suffix if _SUFFIX.fullmatch(suffix) else ''}"
 
-    def _tell(self, file: str, done: int, share: float) -> None:
+    def _tell(self, person: PersonId, file: str, done: int, share: float) -> None:
         if monotonic() - self._told_at > _TOLD_EACH_S:
             self._told_at = monotonic()
             told = {"file": file, "chats": done, "share": round(share, 3)}
-            self._host.emit(IMPORT_PROGRESS, told, whoever_asks())
+            self._host.emit(IMPORT_PROGRESS, told, person)
 
 
 async def _received(request: Request, path: Path) -> bool:

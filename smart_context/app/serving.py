@@ -26,6 +26,8 @@ from smart_context.base.environment import environment
 from smart_context.base.errors import CommandFailed
 from smart_context.base.installed import how_to_add
 from smart_context.base.threads import in_daemon_thread
+from smart_context.base.values import PersonId
+from smart_context.chat.files.attached_file import AttachedFile
 from smart_context.chat.messages import ChatId
 from smart_context.gateway.edge.gateway import make_gateway
 from smart_context.host.commands.registry import Caller
@@ -175,10 +177,14 @@ def vault_app(
     gateway = make_gateway(host, admitted, client)
     ClientCommands(host, gateway.activity).register()
     agents = McpEndpoint(Toolbox(host), lambda scope: Caller(admitted(scope).person))
+
+    async def put(person: PersonId, name: str, content: bytes) -> AttachedFile:
+        return await host.services.storage.for_person(person).blobs.put(name, content)
+
     pages = [
         *page_routes(host, host.services.children.texts, host.notes),
         *panel_routes(host.panels),
-        *file_routes(host.files.put, host.reading),
+        *file_routes(put, host.reading),
         *imports.routes(),
         *gateway.routes(),
         *agents.routes(),

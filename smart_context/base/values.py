@@ -1,5 +1,6 @@
 """The shapes of values that pass between packages, and JSON objects as bytes."""
 
+import hashlib
 import json
 from collections.abc import Callable, Mapping
 from typing import Any, NewType
@@ -23,6 +24,13 @@ NOBODY = PersonId("")
 
 OWN_KEY = "token"
 """The client name of requests with the server's own token; no other key has it."""
+
+
+def person_tag(person: PersonId) -> str:
+    """A person's part of file and document names: hex digits in lower case; empty for the owner."""
+    if person == OWNER:
+        return ""
+    return hashlib.sha256(person.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def text_in(value: object) -> str:

@@ -4,6 +4,8 @@ An id must be a valid file name on every system, and two ids must never name one
 id is refused, never altered or shortened.
 """
 
+import hashlib
+import hmac
 import re
 import secrets
 from collections.abc import Iterable
@@ -11,6 +13,7 @@ from datetime import datetime
 
 from smart_context.base.errors import ChatIdInvalid, CommandFailed
 from smart_context.base.text.names import names_device
+from smart_context.base.values import PersonId
 from smart_context.chat.messages import ChatId, MessageId
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
@@ -19,6 +22,9 @@ _SIDECAR = re.compile(r"([A-Za-z0-9_-]{1,128})\.[a-z0-9_-]+\.json")
 _SUFFIX = re.compile(r"[a-z0-9][a-z0-9_-]*(\.[a-z0-9_-]+)*")
 _SHOWN = 60
 _LONGEST = 128
+
+_SECRET = secrets.token_bytes(16)
+_PLACEHOLDER = "nobodys-"
 
 
 def check_chat_id(text: object) -> ChatId:
@@ -42,6 +48,20 @@ def check_chat_id(text: object) -> ChatId:
 def unknown_chat(text: str) -> CommandFailed:
     """The error for a chat that is missing or hidden from the person; `text` may be no valid id."""
     return CommandFailed(f"There is no chat {text[:_LONGEST]!r}; it may have been deleted.")
+
+
+def placeholder_for(chat_id: str, person: PersonId) -> str:
+    """An id that no chat has, in place of the id of a chat that a person may not see.
+
+    The same person gets the same id each time, within this process.
+    """
+    named = f"{person}\0{chat_id}".encode("utf-8", "surrogatepass")
+    return _PLACEHOLDER + hmac.new(_SECRET, named, hashlib.sha256).hexdigest()[:40]
+
+
+def is_placeholder(chat_id: str) -> bool:
+    """True for an id that no chat can get."""
+    return chat_id.startswith(_PLACEHOLDER)
 
 
 def new_chat_id() -> ChatId:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Annotated, Any, Literal, NamedTuple, Protocol
 
-from smart_context.base.asking import asking, person_asking, placeholder_for
 from smart_context.base.errors import (
     ChatIdInvalid,
     ChatUnreadable,
@@ -16,7 +15,7 @@ from smart_context.base.errors import (
     SmartContextError,
 )
 from smart_context.base.values import NOBODY, OWNER, PersonId
-from smart_context.chat.ids import unknown_chat
+from smart_context.chat.ids import placeholder_for, unknown_chat
 from smart_context.chat.messages import ChatId
 from smart_context.host.placeholders import Placeholders
 from smart_context.storage.guarded.storage import SharedStorage
@@ -32,6 +31,8 @@ class OwnedName(NamedTuple):
     kind: OwnedKind  # the kind of thing
     name: str  # a chat's id, a file's storage key, a context's key, or the name of a client's key
     only_theirs: bool = False  # True if only its own person may do this, even if it is shared
+    # whose thing of this name is meant, where each person has things of their own
+    person: PersonId = NOBODY
 
 
 class Everybody(Enum):
@@ -65,7 +66,7 @@ class Access(Protocol):
     async def is_theirs(self, person: PersonId, owned: OwnedName) -> bool:
         """True if something that the person may use is their own, not shared by another."""
 
-    def placeholder(self, owned: OwnedName) -> str | None:
+    def placeholder(self, person: PersonId, owned: OwnedName) -> str | None:
         """An unused name, to use instead of another person's; `None` to refuse the call."""
 
     def hearing(self, audience: Audience, people: AbstractSet[PersonId]) -> Collection[PersonId]:
@@ -88,7 +89,7 @@ class OwnerOnly:
         """True for the owner."""
         return person == OWNER
 
-    def placeholder(self, owned: OwnedName) -> str | None:  # noqa: ARG002 - all is the owner's
+    def placeholder(self, person: PersonId, owned: OwnedName) -> str | None:  # noqa: ARG002 - all is the owner's
         """`None`, so that anybody but the owner is refused."""
         return None
 
@@ -106,34 +107,32 @@ class PersonalAccess:
     has_people = True
 
     def __init__(self, people: SharedStorage) -> None:
+        self._people = people
         self._owners = people.owners
-        self._contexts = people.contexts
 
     async def may_use(self, person: PersonId, owned: OwnedName) -> bool:
         """True if it is the person's or shared, or does not exist yet and they may create it."""
         if person == NOBODY:
             return False
-        with asking(person):
-            if owned.kind == "chat":
-                return await self._may_use_chat(person, owned.name)
-            if owned.kind == "file":
-                return await self._owners.has_file(person, owned.name)
-            return True  # each person has separate contexts and keys
+        if owned.kind == "chat":
+            return await self._may_use_chat(person, owned.name)
+        if owned.kind == "file":
+            return await self._owners.has_file(person, owned.name)
+        return True  # each person has separate contexts and keys
 
     async def is_theirs(self, person: PersonId, owned: OwnedName) -> bool:
         """True if something that the person may use is their own, not shared by another."""
-        with asking(person):
-            if owned.kind == "chat":
-                whose = await self._owners.of_chat(owned.name)
-                return whose is None or whose.person == person
-            if owned.kind == "context":
-                shared_by = await asyncio.to_thread(self._contexts.shared_by, owned.name)
-                return shared_by in {None, person}
-            return True
+        if owned.kind == "chat":
+            whose = await self._owners.of_chat(owned.name)
+            return whose is None or whose.person == person
+        if owned.kind == "context":
+            contexts = self._people.contexts_of(person)
+            return await asyncio.to_thread(contexts.shared_by, owned.name) in {None, person}
+        return True
 
-    def placeholder(self, owned: OwnedName) -> str | None:
+    def placeholder(self, person: PersonId, owned: OwnedName) -> str | None:
         """An id that no chat has, for a chat; `None` for other things, which are refused."""
-        return placeholder_for(owned.name) if owned.kind == "chat" else None
+        return placeholder_for(owned.name, person) if owned.kind == "chat" else None
 
     def hearing(self, audience: Audience, people: AbstractSet[PersonId]) -> Collection[PersonId]:
         """The people of `people` who may get an event of this audience."""
@@ -148,8 +147,7 @@ class PersonalAccess:
             if whose is None:
                 return None
             return EVERYBODY if whose.is_shared else whose.person
-        is_shared = self._contexts.is_known_as_shared(audience.name)
-        return EVERYBODY if is_shared else person_asking()
+        return EVERYBODY if audience.name in self._people.known_as_shared else audience.person
 
     async def _may_use_chat(self, person: PersonId, chat_id: str) -> bool:
         try:
@@ -192,7 +190,7 @@ async def check_access(
     placeholders: dict[str, str] = {}
     for owned in named:
         if not await access.may_use(person, owned):
-            placeholder = access.placeholder(owned)
+            placeholder = access.placeholder(person, owned)
             if placeholder is None:
                 raise unknown(owned)
             placeholders[owned.name] = placeholder

@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from smart_context.base.config import EndpointSettings, VaultConfig
 from smart_context.base.errors import Fault, SmartContextError, shortened
 from smart_context.base.processes.child import Children
 from smart_context.base.threads import in_daemon_thread
+from smart_context.base.values import OWNER, PersonId
 from smart_context.chat.messages import ChatId, Message
 from smart_context.host.access import EVERYBODY, Access, Audience, OwnerOnly, PersonalAccess
 from smart_context.host.clearing import clear_up
@@ -20,7 +20,7 @@ from smart_context.host.commands.chat import ChatCommands, CopyCommands
 from smart_context.host.commands.compaction import Compactions
 from smart_context.host.commands.files import FileCommands
 from smart_context.host.commands.memory import MemoryCommands
-from smart_context.host.commands.registry import Client, CommandRegistry
+from smart_context.host.commands.registry import Caller, Client, CommandRegistry
 from smart_context.host.events.bus import (
     HANDLER_TIMEOUT_S,
     EventBus,
@@ -38,7 +38,6 @@ from smart_context.host.events.events import (
     PANEL_REGISTERED,
     PLUGINS_CHANGED,
     SIDECAR_CHANGED,
-    ChatChanged,
     Event,
 )
 from smart_context.host.models import (
@@ -99,6 +98,7 @@ class HostOptions:
     repairs: bool = False
     # knows the owners of things if several people share the vault; `None` for one person
     people: SharedStorage | None = None
+    person: PersonId = OWNER  # the person who uses it without a gate, as on the command line
     # asks the servers of models about their windows and more; `None` asks none
     informant: Informant | None = None
     offers: Offers = field(default_factory=Offers)  # the models that connections offer
@@ -116,6 +116,7 @@ class Host:
     Attributes:
         services: The parts that plugins use.
         has_people: True if several people share the vault.
+        caller: Who calls commands without a gate, as on the command line.
         offers: The models that connections offer.
         reading: Reads chats, rows and files for pages and clients of the API.
         commands: The commands for clients.
@@ -139,10 +140,11 @@ class Host:
         self.faults: list[str] = []
         self.access = access = _access_of(options)
         self.has_people = options.people is not None
+        self.caller = Caller(options.person)
         self.offers = options.offers
         bus = EventBus(handler_timeout_s=options.handler_timeout_s)
         self._known = KnownModels(storage.caches, options.informant)
-        completion = RequestCompletion(storage.blobs, lambda: self.config.chat, self._known)
+        completion = RequestCompletion(lambda: self.config.chat, self._known)
         self.services = services = Services(
             current=self._current,
             bus=bus,
@@ -154,7 +156,7 @@ class Host:
             notes=notes or FollowedVault(config.root, config.memory_dir, caches=storage.caches),
             children=options.children,
             trust=trust,
-            pipeline=Pipeline(bus, lambda: self.models, ToolSupport(), completion),
+            pipeline=Pipeline(bus, lambda: self.models, ToolSupport(), completion, storage),
             build_history=build_history,
             digest=options.digest or no_summaries,
             offers=options.offers,
@@ -168,8 +170,7 @@ class Host:
         self.plugins = Plugins(services, options.built_in, options.load_timeout_s)
         self.turns = Turns(
             TurnParts(
-                store=self.store,
-                answers=storage.answers,
+                storage=storage,
                 unsaved=UnsavedAnswers(self.store, self.emit),
                 pipeline=services.pipeline,
                 build_history=build_history,
@@ -205,6 +206,11 @@ class Host:
         return self._current.default_config
 
     @property
+    def own_storage(self) -> Storage:
+        """The storage of who uses this host without a gate."""
+        return self.services.storage.for_person(self.caller.person)
+
+    @property
     def models(self) -> Models:
         """The models in use now."""
         return self._current.models
@@ -219,16 +225,17 @@ class Host:
 
     async def start(self) -> None:
         """Register the host's commands, start the plugins and watch the chats."""
-        store, storage = self.store, self.services.storage
+        store, storage, people = self.store, self.services.storage, self._options.people
+        changes = people.changes if people else store.changes
         repairing = Repair(store, storage.answers, self.turns, self.emit)
         repair = repairing if self._options.repairs else None
         self._register_commands(repair.chat if repair else _leave)
         self._undo += [
-            store.changes.on_change(self._chat_changed),
-            store.changes.on_sidecar_change(partial(self._tell_plugins, SIDECAR_CHANGED)),
+            changes.on_change(self._chat_changed),
+            changes.on_sidecar_change(self._sidecar_changed),
         ]
         self._tasks.spawn(self.services.relay.run())
-        self._tasks.spawn(store.changes.watch())
+        self._tasks.spawn(changes.watch())
         self._tasks.spawn(self._cluster.run())
         self._tasks.spawn(self.notes.follow())
         if repair:
@@ -338,11 +345,14 @@ class Host:
         _log.info("client %s disconnected", client.id)
 
     def _register_commands(self, repair: Callable[[ChatId], Awaitable[None]]) -> None:
-        commands, store, settled = self.commands, self.store, self.services.relay.settled
+        commands, storage, settled = (
+            self.commands,
+            self.services.storage,
+            self.services.relay.settled,
+        )
         tell = self._tell_plugins
         ChatCommands(
-            store,
-            self.files,
+            storage,
             self.turns,
             repair,
             tell,
@@ -350,11 +360,11 @@ class Host:
             self._cluster,
             self.offers,
         ).register(commands)
-        FileCommands(self.files, self.config.root).register(commands)
+        FileCommands(storage, self.config.root).register(commands)
         MemoryCommands(
-            store, self._stop_turn, repair, settled, self.emit, self._options.people
+            storage, self._stop_turn, repair, settled, self.emit, self._options.people
         ).register(commands)
-        CopyCommands(store, lambda made: self.bus.publish(CHAT_COPIED, made)).register(commands)
+        CopyCommands(storage, lambda made: self.bus.publish(CHAT_COPIED, made)).register(commands)
         self.compactions.register(commands)
         commands.register("system.commands", commands.list_commands)
         commands.register("system.plugins", self.plugins.list_plugins)
@@ -384,8 +394,11 @@ class Host:
     def _chat_changed(self, chat_id: ChatId) -> None:
         self.emit(CHAT_CHANGED, {"chat_id": chat_id})
 
-    def _tell_plugins(self, event: Event[ChatChanged], chat_id: ChatId) -> None:
-        self.services.relay.send_to_plugins(event.name, {"chat_id": chat_id})
+    def _sidecar_changed(self, chat_id: ChatId) -> None:
+        self._tell_plugins(SIDECAR_CHANGED, {"chat_id": chat_id})
+
+    def _tell_plugins(self, event: Event[Any], payload: Mapping[str, Any]) -> None:
+        self.services.relay.send_to_plugins(event.name, dict(payload))
 
 
 def _access_of(options: HostOptions) -> Access:

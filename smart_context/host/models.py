@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from smart_context.base.config import EndpointSettings, VaultConfig
 from smart_context.base.errors import CommandFailed
+from smart_context.chat.files.attachments import AttachmentResolver
 from smart_context.chat.messages import Message
 from smart_context.llm.connections import endpoint_of_choice
 from smart_context.llm.models import ChatModel, Embedder
@@ -75,11 +76,17 @@ class HistoryBuilder(Protocol):
     """Builds the messages to send from stored ones."""
 
     async def __call__(
-        self, messages: Sequence[Message], /, *, unstored: Mapping[str, str] = NO_TEXTS
+        self,
+        messages: Sequence[Message],
+        /,
+        *,
+        files: AttachmentResolver,
+        unstored: Mapping[str, str] = NO_TEXTS,
     ) -> list[Message]:
         """The messages to send.
 
         Args:
+            files: The attached files that the person who asks may read.
             messages: The stored messages, oldest first, the current one last.
             unstored: Texts of attachments that are not stored yet, by storage key.
         """

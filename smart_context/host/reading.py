@@ -6,18 +6,18 @@ Another person's things read like things that do not exist.
 import asyncio
 from collections.abc import Collection
 
-from smart_context.base.asking import is_placeholder
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.documents.branches import BRANCHES, REMOVED
 from smart_context.chat.documents.lineage import NEVER_SAVES
 from smart_context.chat.files.attached_file import AttachedFile
+from smart_context.chat.ids import is_placeholder
 from smart_context.chat.listed.rows import ChatRow, DeletedChat
 from smart_context.chat.listed.search import ChatHit
 from smart_context.chat.messages import Message, messages_of
 from smart_context.host.access import Access, OwnedKind, OwnedName
 from smart_context.host.commands.registry import Caller
 from smart_context.storage.chosen import choices_of
-from smart_context.storage.ports import Storage
+from smart_context.storage.ports import Chats, Storage
 
 PEOPLE = "people"
 """The kind of the documents with people's own names: `{"name"}`, by person."""
@@ -27,29 +27,26 @@ class ReadAccess:
     """Reads for a caller; its errors are those of the storage's ports."""
 
     def __init__(self, storage: Storage, access: Access) -> None:
-        self._chats = storage.chats
-        self._files = storage.blobs
-        self._documents = storage.vault_documents
-        self._beside = storage.documents
+        self._storage = storage
         self._access = access
 
     async def rows(self, caller: Caller) -> list[ChatRow]:
         """The rows of the caller's chats, newest first."""
-        return await self._chats.listing.rows(caller.person)
+        return await self._chats(caller).listing.rows(caller.person)
 
     async def search(self, caller: Caller, query: str) -> list[ChatHit]:
         """The messages and titles of the caller's chats with all words, newest chats first."""
-        return await self._chats.listing.search(caller.person, query)
+        return await self._chats(caller).listing.search(caller.person, query)
 
     async def deleted(self, caller: Caller) -> tuple[list[DeletedChat], int]:
         """The caller's deleted chats, the newest first, and the number of all."""
-        return await self._chats.trash.listed(caller.person)
+        return await self._chats(caller).trash.listed(caller.person)
 
     async def document(self, caller: Caller, chat_id: str) -> JsonObject:
         """A chat's document; `{"messages": []}` if there is none."""
         if not await self._may(caller, "chat", chat_id):
             return {"messages": []}
-        return await self._chats.load(chat_id, reader=NEVER_SAVES)
+        return await self._chats(caller).load(chat_id, reader=NEVER_SAVES)
 
     async def choices(self, caller: Caller, chat_id: str) -> JsonObject:
         """The caller's choices for a chat; none if there is no such chat.
@@ -59,7 +56,7 @@ class ReadAccess:
         """
         if not await self._may(caller, "chat", chat_id):
             return {}
-        return await choices_of(self._beside, chat_id, caller.person)
+        return await choices_of(self._of(caller), chat_id)
 
     async def parts(self, caller: Caller, chat_id: str) -> tuple[tuple[Message, ...], JsonObject]:
         """A chat's messages, and its document without them, so that they are not copied twice.
@@ -68,21 +65,23 @@ class ReadAccess:
         """
         if not await self._may(caller, "chat", chat_id):
             return (), {}
-        messages, others = await self._chats.snapshot(chat_id)
+        chats = self._chats(caller)
+        messages, others = await chats.snapshot(chat_id)
         if not (others.get(BRANCHES) or others.get(REMOVED)):
             return messages, others
-        document = await self._chats.load(chat_id, reader=NEVER_SAVES)
+        document = await chats.load(chat_id, reader=NEVER_SAVES)
         return messages_of(document), document
 
     async def messages(self, caller: Caller, chat_id: str) -> tuple[Message, ...]:
         """A chat's messages, oldest first; none if there is no such chat."""
-        return (
-            await self._chats.messages(chat_id) if await self._may(caller, "chat", chat_id) else ()
-        )
+        if not await self._may(caller, "chat", chat_id):
+            return ()
+        return await self._chats(caller).messages(chat_id)
 
     async def has_chat(self, caller: Caller, chat_id: str) -> bool:
         """True if the chat is stored."""
-        return await self._may(caller, "chat", chat_id) and await self._chats.exists(chat_id)
+        may_use = await self._may(caller, "chat", chat_id)
+        return may_use and await self._chats(caller).exists(chat_id)
 
     async def may_continue(self, caller: Caller, chat_id: str) -> bool:
         """True if the caller may write in the chat, which need not exist."""
@@ -92,17 +91,25 @@ class ReadAccess:
         """An attached file and its content; `None` if it does not exist."""
         if not await self._may(caller, "file", key):
             return None
-        info, content = await self._files.info(key), await self._files.content(key)
+        files = self._of(caller).blobs
+        info, content = await files.info(key), await files.content(key)
         return None if info is None or content is None else (info, content)
 
     async def names(self, people: Collection[PersonId]) -> dict[PersonId, str]:
         """People's own names as of their last login, or else their ids here."""
 
         def read() -> dict[PersonId, str]:
-            found = {person: self._documents.read(PEOPLE, person) or {} for person in people}
+            read_of = self._storage.vault_documents.read
+            found = {person: read_of(PEOPLE, person) or {} for person in people}
             return {person: str(known.get("name") or person) for person, known in found.items()}
 
         return await asyncio.to_thread(read) if people else {}
+
+    def _of(self, caller: Caller) -> Storage:
+        return self._storage.for_person(caller.person)
+
+    def _chats(self, caller: Caller) -> Chats:
+        return self._of(caller).chats
 
     async def _may(self, caller: Caller, kind: OwnedKind, name: str) -> bool:
         return await self._access.may_use(caller.person, OwnedName(kind, name))

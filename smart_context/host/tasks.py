@@ -6,8 +6,8 @@ from collections.abc import Coroutine, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from smart_context.base.asking import in_background
 from smart_context.base.errors import OwnerStopped
+from smart_context.base.waiting import in_background
 
 T = TypeVar("T")
 

@@ -11,10 +11,9 @@ from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any
 
-from smart_context.base.asking import person_tag, whoever_asks
 from smart_context.base.text.names import storable, storable_value
 from smart_context.base.times import utc_stamp
-from smart_context.base.values import JsonObject
+from smart_context.base.values import JsonObject, PersonId, person_tag
 from smart_context.chat.messages import ChatId, MessageId, Role, messages_of
 from smart_context.llm.thoughts import split_thoughts
 
@@ -171,11 +170,10 @@ class FoundChat:
         """The same chat under another id, for when a different chat already has its id."""
         return replace(self, id=f"{self.id} {self.beginning}")
 
-    @property
-    def chat_id(self) -> ChatId:
+    def chat_id_for(self, person: PersonId) -> ChatId:
         """Its id in the vault, the same for each import by one person."""
         named = f"{self.client}\0{self.id}"
-        if tag := person_tag(whoever_asks()):
+        if tag := person_tag(person):
             named = f"{named}\0{tag}"
         return ChatId(hashlib.sha256(named.encode(errors="replace")).hexdigest()[:16])
 
@@ -189,8 +187,7 @@ class OwnChat:
     hidden: Sequence[str] = ()  # the ids of messages that the exporting person had hidden
     pinned: Sequence[str] = ()  # the ids of messages that they had pinned
 
-    @property
-    def chat_ids(self) -> Sequence[ChatId]:
+    def chat_ids_for(self, person: PersonId) -> Sequence[ChatId]:
         """The ids to try, in order: its own, one for the person, one from its beginning.
 
         Its own may belong to another person's or another chat. Without one, only the last is tried.
@@ -200,16 +197,15 @@ class OwnChat:
             told += [message.id, message.role, message.text]
             if message.role == "assistant":
                 break
-        tag = person_tag(whoever_asks())
+        tag = person_tag(person)
         named = [f"{tag}\0{self.id}", "\0".join((tag, self.id, *told))]
         digests = [hashlib.sha256(name.encode(errors="replace")).hexdigest() for name in named]
         ids = [ChatId(digest[:16]) for digest in digests]
         return [ChatId(self.id), *ids] if self.id else ids[1:]
 
-    @property
-    def chat_id(self) -> ChatId:
-        """The first id to try."""
-        return ChatId(self.id) if self.id else self.chat_ids[0]
+    def chat_id_for(self, person: PersonId) -> ChatId:
+        """The first id to try for a person."""
+        return ChatId(self.id) if self.id else self.chat_ids_for(person)[0]
 
     @property
     def title(self) -> str:

@@ -13,13 +13,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from smart_context.base.asking import whoever_asks
 from smart_context.base.config.files import MOST_INSTRUCTIONS
 from smart_context.base.errors import CommandFailed, SmartContextError
 from smart_context.base.text.names import storable
 from smart_context.base.text.scores import counted
 from smart_context.base.times import utc_stamp
-from smart_context.base.values import JsonObject
+from smart_context.base.values import OWNER, JsonObject
 from smart_context.chat.documents.branches import BRANCHES, REMOVED, branches_of, set_branches
 from smart_context.chat.documents.document import OWNED_BY, set_value
 from smart_context.chat.exported import attached_in, attached_name, link_texts_in
@@ -159,7 +158,7 @@ class Importer:
         Args:
             names: The names of files that are stored under other names.
         """
-        self._in_trash = await self.storage.chats.trash.ids(whoever_asks())
+        self._in_trash = await self.storage.chats.trash.ids(self.storage.person)
         with ImportReader() as reader:
             for path in paths:
                 name = (names or {}).get(path) or str(path)
@@ -226,7 +225,7 @@ class Importer:
         if not rows:
             return "unreadable"
         free: list[ChatId] = []
-        for chat_id in found.chat_ids:
+        for chat_id in found.chat_ids_for(self.storage.person):
             known = await self._known(chat_id)
             if known is None:
                 free.append(chat_id)
@@ -234,7 +233,7 @@ class Importer:
                 await self._put_files(source, found)  # before the message that refers to them
                 await self._choose(chat_id, found, known)
                 return await self._grown(chat_id, known, entries, branches)
-        if not self._in_trash.isdisjoint(found.chat_ids):
+        if not self._in_trash.isdisjoint(found.chat_ids_for(self.storage.person)):
             return "deleted"
         await self._put_files(source, found)
         await self._made_in(free, document, found)
@@ -271,9 +270,8 @@ class Importer:
             try:
                 await self._kept(name, read[1])
             except CommandFailed as error:
-                self._fail(
-                    source.name, UnreadableChat(id=found.chat_id, title=name, error=str(error))
-                )
+                chat_id = found.chat_id_for(self.storage.person)
+                self._fail(source.name, UnreadableChat(id=chat_id, title=name, error=str(error)))
             else:
                 self.account.files += 1
         for key, text in link_texts_in(found.document).items():
@@ -285,11 +283,13 @@ class Importer:
         rows = (paths.path, *(row for _, row in paths.branches))
         if not paths.path:
             return "unreadable"
-        known = await self._known(found.chat_id)
+        chat_id = found.chat_id_for(self.storage.person)
+        known = await self._known(chat_id)
         if known and not await asyncio.to_thread(_has_any, found, rows, known):
             found = found.apart()  # a different chat has its id
-            known = await self._known(found.chat_id)
-        if found.chat_id in self._in_trash:
+            chat_id = found.chat_id_for(self.storage.person)
+            known = await self._known(chat_id)
+        if chat_id in self._in_trash:
             return "deleted"
 
         # In one thread: a thread for each of 100,000 branches takes a minute.
@@ -305,16 +305,16 @@ class Importer:
             for (before, _), row in zip(paths.branches, others, strict=True)
         ]
         hidden = [message_id(found, m) for row in rows for m in row if m.is_hidden]
-        await self._hide(found.chat_id, [each for each in hidden if each not in (known or {})])
+        await self._hide(chat_id, [each for each in hidden if each not in (known or {})])
         told = self._instructions(source, found)
         outcome: Outcome = "new"
         if known is not None:
-            outcome = await self._grown(found.chat_id, known, entries, branches, told)
+            outcome = await self._grown(chat_id, known, entries, branches, told)
         else:
             folder = self._wishes.folder
             document = await asyncio.to_thread(_document, found, entries, branches, folder)
             _instruct(document, told)
-            await self._made(found.chat_id, document)
+            await self._made(chat_id, document)
             self.account.messages += len(_ids(entries, branches))
         stored = _rows(entries, branches)
         self.account.files += sum(len(row.get("files", ())) for row in stored)  # of new messages
@@ -338,7 +338,7 @@ class Importer:
         """Hide new messages before they are stored, so that they are never sent."""
         if not (ids or pinned) or self._wishes.is_dry:
             return
-        await choose(self.storage.documents, chat_id, whoever_asks(), hidden=ids, pinned=pinned)
+        await choose(self.storage, chat_id, hidden=ids, pinned=pinned)
 
     async def _known(self, chat_id: ChatId) -> Known | None:
         """The present and former messages of a chat by id; `None` if the chat does not exist."""
@@ -589,7 +589,7 @@ def _batches(found: Iterator[Found | UnreadableChat]) -> Iterator[list[Found | U
     problem: NotReadable | None = None
     try:
         for each in found:
-            name = "" if isinstance(each, UnreadableChat) else each.chat_id
+            name = "" if isinstance(each, UnreadableChat) else each.chat_id_for(OWNER)
             if batch and (name in names or len(batch) == _MOST_AT_ONCE or size > _MOST_CHARACTERS):
                 yield batch
                 batch, names, size = [], set(), 0

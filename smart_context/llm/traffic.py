@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from smart_context.base.asking import is_waited_for
 from smart_context.base.config.endpoints import is_loopback
+from smart_context.base.waiting import is_waited_for
 
 T = TypeVar("T")
 

@@ -14,7 +14,6 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from smart_context import __version__
-from smart_context.base.asking import whoever_asks
 from smart_context.base.errors import InvalidParams, SmartContextError, StorageAway
 from smart_context.base.resources import asset
 from smart_context.base.values import JsonObject
@@ -136,9 +135,9 @@ def make_server(toolbox: Toolbox, caller_of: CallerOf) -> Server[Any]:
     return server
 
 
-async def serve_stdio(toolbox: Toolbox) -> None:
+async def serve_stdio(toolbox: Toolbox, caller: Caller) -> None:
     """Serve one client on stdin and stdout until it closes; nothing else may write there."""
-    server = make_server(toolbox, lambda _request: Caller(whoever_asks()))
+    server = make_server(toolbox, lambda _request: caller)
     async with stdio_server() as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())
 

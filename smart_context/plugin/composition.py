@@ -1,9 +1,15 @@
-"""Builds the plugin's parts, each from the parts that it needs."""
+"""Builds the plugin's parts, each from the parts that it needs; each person has their own."""
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property, partial
+from typing import TypeVar
 
+from cachetools import LRUCache
+
+from smart_context.base.results import CostResult
+from smart_context.base.values import OWNER, PersonId
 from smart_context.chat.messages import ChatId
 from smart_context.host.cluster import ELSEWHERE
 from smart_context.host.commands.registry import Client, CommandHandler
@@ -19,43 +25,65 @@ from smart_context.host.events.events import (
     PIPELINE_PROMPT,
     PIPELINE_START,
     SIDECAR_CHANGED,
+    ChatCopied,
+    ChatShown,
+    ChatSummed,
+    Compacting,
 )
 from smart_context.host.plugins.api import PluginContext
+from smart_context.host.turn import Turn
 from smart_context.llm.models import Embedder
+from smart_context.llm.offline.embedded import NAME as EMBEDDED
 from smart_context.packing.role_sources import RoleSources
 from smart_context.plugin.atlas.atlases import Atlases
 from smart_context.plugin.atlas.commands import AtlasCommands, BackgroundExtraction
 from smart_context.plugin.briefing.briefing import Briefings, ChatContexts
 from smart_context.plugin.briefing.chat_recalls import ChatRecalls
 from smart_context.plugin.briefing.chat_roles import ChatRoles, RolePacking, role_problem
-from smart_context.plugin.briefing.recall_sources import RecalledMessages, RecallSources
-from smart_context.plugin.choices.sidecars import Sidecars
-from smart_context.plugin.choices.undo import UndoSteps
+from smart_context.plugin.briefing.recall_sources import (
+    MadeRecalls,
+    RecalledMessages,
+    RecallSources,
+    no_recalls,
+)
+from smart_context.plugin.choices.sidecars import PeopleSidecars
+from smart_context.plugin.choices.undo import StepMemory, UndoSteps
 from smart_context.plugin.forecast.commands import PreviewCommands, RequestCosts
 from smart_context.plugin.forecast.costs import TokenLedger
-from smart_context.plugin.forecast.forecasts import Forecasts
+from smart_context.plugin.forecast.forecasts import ForecastMemory, Forecasts
 from smart_context.plugin.forecast.plan import RequestPlanner
-from smart_context.plugin.hooks import TurnHandlers
+from smart_context.plugin.hooks import ChatHandlers, TurnHandlers
 from smart_context.plugin.notes.context_documents import ContextChanges
 from smart_context.plugin.notes.file_tools import FileTools
 from smart_context.plugin.notes.named_contexts import NamedContexts, Suggestions
-from smart_context.plugin.notes.vault_notes import VaultNotes
+from smart_context.plugin.notes.vault_notes import ListedFiles, VaultNotes
 from smart_context.plugin.receipts.commands import ReceiptCommands, Replays
-from smart_context.plugin.receipts.comparing import Comparisons
-from smart_context.plugin.receipts.recording import ReceiptRecorder
-from smart_context.plugin.receipts.stored import StoredReceipts
-from smart_context.plugin.selection.chat_filter import ChatFilter, FilterCommands
+from smart_context.plugin.receipts.comparing import Comparisons, KnownComparisons, no_comparisons
+from smart_context.plugin.receipts.recording import ReceiptRecorder, RecorderMemory
+from smart_context.plugin.receipts.stored import ReceiptMemory, StoredReceipts
+from smart_context.plugin.selection.chat_filter import (
+    ChatFilter,
+    FilterAnnouncements,
+    FilterCommands,
+)
+from smart_context.plugin.selection.decision import ChatView, Decision
 from smart_context.plugin.selection.selector import ContextSelector
 from smart_context.plugin.selection.window_budget import WindowBudget
 from smart_context.plugin.settings import FilterSettings, ModelInUse
 from smart_context.plugin.topics.compacting import TopicCompaction
 from smart_context.plugin.topics.editing import ExtractionCommands, TopicEditing
 from smart_context.plugin.topics.splitting import CopiedChoices, Splitting, keep_similar
-from smart_context.plugin.topics.updates import EXTRACTION, TOPICS_UPDATED, TopicUpdates
+from smart_context.plugin.topics.updates import (
+    EXTRACTION,
+    TOPICS_UPDATED,
+    RunningExtractions,
+    TopicUpdates,
+)
 from smart_context.relevance.archive.archive import ChatArchive
 from smart_context.relevance.judge.calibrate import Scale
 from smart_context.relevance.judge.fitting import stored_judge, stored_scale
 from smart_context.relevance.judge.judging import Judge
+from smart_context.relevance.note_vectors import NoteVectors
 from smart_context.relevance.scorer import RelevanceScorer
 from smart_context.relevance.vectors.cache import EmbeddingCache
 from smart_context.storage.guarded.storage import PersonalContexts
@@ -64,34 +92,50 @@ from smart_context.topics.embedded import EmbeddedTopicExtractor
 from smart_context.topics.extraction import TopicJudge
 from smart_context.topics.judging import ModelTopicJudge, Pace
 
+MOST_PEOPLE = 256
+"""The number of people whose parts are kept; they are built again when they are needed."""
+
+P = TypeVar("P", ChatShown, ChatSummed, Compacting, ChatCopied)
+
 
 async def compose(context: PluginContext) -> "_PluginParts":
-    """Build the plugin's parts; each is built when it is first needed."""
+    """Build what all people share of the plugin; a person's parts are built when they ask."""
     documents, embedder = context.storage.vault_documents, context.models.embedder
-    parts = _PluginParts(
+    return _PluginParts(
         context,
         scale=await asyncio.to_thread(stored_scale, documents, embedder.name),
         judge=await asyncio.to_thread(stored_judge, documents, embedder.name),
     )
-    parts.changes.listen(parts.forecasts.forget_briefings)
-    parts.chat_filter.tell_costs(parts.costs.of)
-    parts.sidecars.on_changed_elsewhere(parts.hooks.chosen_elsewhere)
-    return parts
+
+
+@dataclass(frozen=True, slots=True)
+class _Memory:
+    """What the plugin has in memory for all people; their parts read and change it."""
+
+    steps: StepMemory = field(default_factory=StepMemory)
+    forecasts: ForecastMemory = field(default_factory=ForecastMemory)
+    receipts: ReceiptMemory = field(default_factory=ReceiptMemory)
+    recorder: RecorderMemory = field(default_factory=RecorderMemory)
+    comparisons: KnownComparisons = field(default_factory=no_comparisons)
+    recalls: MadeRecalls = field(default_factory=no_recalls)
+    extractions: RunningExtractions = field(default_factory=RunningExtractions)
 
 
 class _PluginParts:
-    """Each part of the plugin, by the name that other parts use for it.
-
-    Everything else comes from the host's context.
-    """
+    """What all people share: settings, models, memory, and the parts of each person."""
 
     def __init__(self, context: PluginContext, *, scale: Scale | None, judge: Judge | None) -> None:
         self.context = context
         self.settings = FilterSettings.from_mapping(context.settings)
         self.model = ModelInUse(context)
-        self.stored_receipts = StoredReceipts(context.storage.logs, context.logger)
-        self.undo = UndoSteps()
-        self.sidecars = Sidecars(context.documents, context.logger, on_change=self.undo.record)
+        self.count_tokens = self.model.count_tokens
+        self.ledger = TokenLedger(self.model.counter)
+        self.memory = memory = _Memory()
+        self.sidecars = PeopleSidecars(
+            context.storage,
+            context.logger,
+            on_change=lambda person: UndoSteps(person, memory.steps).record,
+        )
         self.cache = EmbeddingCache(context.storage.vectors, context.models.embedder)
         self.archive = ChatArchive(
             context.chats, context.storage.vectors, context.storage.caches, self.cache, scale=scale
@@ -101,13 +145,80 @@ class _PluginParts:
         )
         scorer = RelevanceScorer(self.cache, mode=self.settings.relevance, scale=scale, judge=judge)
         self.selector = ContextSelector(scorer, self.settings, context.logger, self.budget)
-        self.count_tokens = self.model.count_tokens
-        self.ledger = TokenLedger(self.model.counter)
-        self.role_sources = RoleSources(context.trust, lambda: context.user_roles)
-        self.changes = ContextChanges(context.emit)
-        self.notes = VaultNotes(
-            context.notes, context.storage.vault_documents, on_change=self.changes.notes_changed
+        self.keywords, self.pace = Keywords(), Pace()
+        self.note_vectors = NoteVectors(
+            context.storage.caches, context.models.embedder, context.notes.index.read
         )
+        self.role_sources = RoleSources(context.trust, lambda: context.user_roles)
+        self.roles = RolePacking(context.vault, context.notes.without, self.role_sources)
+        self.changes = ContextChanges(context.emit)
+        self.changes.listen(memory.forecasts.forget_briefings)
+        self.files = ListedFiles(context.notes, on_change=self.changes.notes_changed)
+        self.announcements = FilterAnnouncements(
+            self.sidecars.memory.people, lambda person: self.of(person).chat_filter
+        )
+        self.atlases = Atlases(
+            storage=context.storage,
+            embedder=context.models.embedder,
+            cache=self.cache,
+            emit=context.emit,
+            logger=context.logger,
+        )
+        self.background = BackgroundExtraction(
+            atlases=self.atlases,
+            extract=self._find_topics,
+            is_running=memory.extractions.is_running,
+            latest=context.latest,
+            logger=context.logger,
+        )
+        self.chats = ChatHandlers(
+            chats=context.chats,
+            latest=context.latest,
+            sidecars=self.sidecars,
+            undo=memory.steps,
+            cache=self.cache,
+            archive=self.archive,
+            ledger=self.ledger,
+            selector=self.selector,
+            announce=self.announcements.announce,
+            extractions=memory.extractions,
+            context_changes=self.changes,
+        )
+        self.sidecars.memory.on_changed_elsewhere(self.chats.chosen_elsewhere)
+        self._people: LRUCache[PersonId, _PersonParts] = LRUCache(MOST_PEOPLE)
+
+    def of(self, person: PersonId) -> "_PersonParts":
+        """The parts that work for a person; built when they are first needed."""
+        parts = self._people.get(person)
+        if parts is None:
+            parts = self._people[person] = _PersonParts(self, person)
+        return parts
+
+    async def _find_topics(self, person: PersonId, chat_id: ChatId) -> None:
+        topics = self.of(person).topics
+        if not await topics.keep_similar(chat_id):
+            offline = self.settings.atlas_extraction == "embedded"
+            await topics.find_unseen(chat_id, offline=offline)
+
+
+class _PersonParts:
+    """The parts that work for one person, by the name that other parts use for each.
+
+    They reach only what the person may use; what they have in memory is in `_Memory`.
+    """
+
+    def __init__(self, shared: _PluginParts, person: PersonId) -> None:
+        self.shared = shared
+        self.person = person
+        self.context = context = shared.context.for_person(person)
+        self.settings, self.model = shared.settings, shared.model
+        self.cache, self.selector, self.changes = shared.cache, shared.selector, shared.changes
+        self.budget, self.count_tokens = shared.budget, shared.count_tokens
+        self.sidecars = shared.sidecars.of(person)
+        self.undo = UndoSteps(person, shared.memory.steps)
+        logs, receipts = context.storage.logs, shared.memory.receipts
+        self.stored_receipts = StoredReceipts(logs, context.logger, receipts)
+        self.notes = VaultNotes(context.notes, context.storage.vault_documents, shared.files)
 
     # The content of requests: the filter, and the parts that go with the messages
 
@@ -127,14 +238,20 @@ class _PluginParts:
     @cached_property
     def chat_filter(self) -> ChatFilter:
         return ChatFilter(
+            person=self.person,
             chats=self.context.chats,
             sidecars=self.sidecars,
             selector=self.selector,
             build_history=self.context.build_history,
             emit=self.context.emit,
             undoable=self.undo.undoable,
-            role_problem=partial(role_problem, self.role_sources),
+            role_problem=partial(role_problem, self.shared.role_sources),
+            cost_of=self._cost_of,
+            announce=self.shared.announcements.announce,
         )
+
+    async def _cost_of(self, view: ChatView, decision: Decision) -> CostResult:
+        return await self.costs.of(view, decision)
 
     @cached_property
     def contexts(self) -> ChatContexts:
@@ -152,11 +269,9 @@ class _PluginParts:
 
     @cached_property
     def roles(self) -> ChatRoles:
-        sources, without = self.role_sources, self.context.notes.without
-        packing = RolePacking(self.context.vault, without, sources)
         return ChatRoles(
-            sources=sources,
-            packing=packing,
+            sources=self.shared.role_sources,
+            packing=self.shared.roles,
             sidecars=self.sidecars,
             chat_filter=self.chat_filter,
             within=self.budget.for_role,
@@ -171,12 +286,13 @@ class _PluginParts:
             sidecars=self.sidecars,
             access=self.context.access,
             logger=self.context.logger,
+            made=self.shared.memory.recalls,
         )
         sources = RecallSources(
             messages=messages,
             chat_filter=self.chat_filter,
             selector=self.selector,
-            archive=self.archive,
+            archive=self.shared.archive,
             topic_of_all=self.atlas.named_messages,
             count_tokens=self.count_tokens,
         )
@@ -220,7 +336,7 @@ class _PluginParts:
 
     @cached_property
     def topics(self) -> TopicUpdates:
-        keywords, pace = Keywords(), Pace()
+        keywords, pace = self.shared.keywords, self.shared.pace
 
         def judge(embedder: Embedder) -> TopicJudge | None:
             fast = self.context.models.fast
@@ -233,12 +349,14 @@ class _PluginParts:
             judge=judge,
             cache=self.cache,
             emit=self.context.emit,
-            announce=self.chat_filter.announce,
+            announce=self.shared.announcements.announce,
             edited=self.editing.applied,
             steps=self.undo,
             sent_topics=self.stored_receipts.topics,
+            picked=lambda chat_id: self.shared.sidecars.picked(chat_id, self.person),
             leases=self.context.storage.leases,
             keep_similar=self._keep_similar,
+            running=self.shared.memory.extractions,
         )
 
     async def _keep_similar(self, chat_id: ChatId) -> bool:
@@ -253,39 +371,13 @@ class _PluginParts:
         return CopiedChoices(chats=self.context.chats, sidecars=self.sidecars, cache=self.cache)
 
     @cached_property
-    def atlases(self) -> Atlases:
-        return Atlases(
-            storage=self.context.storage,
-            embedder=self.context.models.embedder,
-            cache=self.cache,
-            emit=self.context.emit,
-            logger=self.context.logger,
-        )
-
-    @cached_property
-    def background(self) -> BackgroundExtraction:
-        offline = self.settings.atlas_extraction == "embedded"
-
-        async def find(chat_id: ChatId) -> None:
-            if not await self._keep_similar(chat_id):
-                await self.topics.find_unseen(chat_id, offline=offline)
-
-        return BackgroundExtraction(
-            atlases=self.atlases,
-            extract=find,
-            is_running=self.topics.is_running,
-            latest=self.context.latest,
-            logger=self.context.logger,
-        )
-
-    @cached_property
     def atlas(self) -> AtlasCommands:
         return AtlasCommands(
-            atlases=self.atlases,
+            atlases=self.shared.atlases,
             chats=self.context.chats,
             cache=self.cache,
             count_tokens=self.count_tokens,
-            background=self.background,
+            background=self.shared.background,
             spawn=self.context.spawn,
         )
 
@@ -294,12 +386,14 @@ class _PluginParts:
     @cached_property
     def forecasts(self) -> Forecasts:
         return Forecasts(
+            person=self.person,
+            memory=self.shared.memory.forecasts,
             chats=self.context.chats,
             sidecars=self.sidecars,
             chat_filter=self.chat_filter,
             selector=self.selector,
             briefings=self.briefings,
-            ledger=self.ledger,
+            ledger=self.shared.ledger,
             count_tokens=self.count_tokens,
             as_text=self.planner.gives_tools_as_text,
         )
@@ -317,6 +411,7 @@ class _PluginParts:
     @cached_property
     def recorder(self) -> ReceiptRecorder:
         return ReceiptRecorder(
+            memory=self.shared.memory.recorder,
             chats=self.context.chats,
             stored=self.stored_receipts,
             forecasts=self.forecasts,
@@ -360,8 +455,6 @@ class _PluginParts:
             sidecars=self.sidecars,
             undo=self.undo,
             cache=self.cache,
-            archive=self.archive,
-            ledger=self.ledger,
             selector=self.selector,
             chat_filter=self.chat_filter,
             topics=self.topics,
@@ -449,6 +542,7 @@ class _PluginParts:
             draft_of=context.requests.draft,
             keep_file=context.files.keep,
             prices=lambda: context.prices,
+            known=self.shared.memory.comparisons,
             emit=self.context.emit,
             find_topics=lambda chat_id: context.latest(
                 ("topics", chat_id), self.topics.update(chat_id)
@@ -460,6 +554,7 @@ class _PluginParts:
         context, documents = self.context, self.context.storage.vault_documents
         sharing = documents if isinstance(documents, PersonalContexts) else None
         named = NamedContexts(
+            person=self.person,
             notes=self.notes,
             changes=self.changes,
             access=self.context.access,
@@ -473,8 +568,8 @@ class _PluginParts:
         yield from (named.preview_context, named.compile_context)
         yield Suggestions(
             vault=context.notes,
-            caches=context.storage.caches,
-            embedder=context.models.embedder,
+            vectors=self.shared.note_vectors,
+            is_embedded=context.models.embedder.name == EMBEDDED,
             view_of=self.chat_filter.view,
             run=context.latest,
         ).suggest_notes
@@ -487,28 +582,47 @@ class SmartContextPlugin:
     async def on_load(self, context: PluginContext) -> None:
         """Register hooks, commands and the panel; the host undoes it when the plugin stops."""
         self._parts = parts = await compose(context)
-        hooks = parts.hooks
-        context.subscribe(PIPELINE_CONTEXT, hooks.narrow_history)
-        context.subscribe(PIPELINE_PROMPT, hooks.brief)
-        context.subscribe(PIPELINE_PROMPT, hooks.offer_files)
-        context.subscribe(PIPELINE_END, hooks.settle)
-        context.subscribe(PIPELINE_END, hooks.start_extraction)
-        context.subscribe(CHAT_CHANGED, hooks.chat_changed)
-        context.subscribe(SIDECAR_CHANGED, hooks.sidecar_changed)
-        context.subscribe(f"{ELSEWHERE}{EXTRACTION}", hooks.extracted_elsewhere)
-        context.subscribe(CHAT_OPENED, hooks.chat_opened)
-        context.subscribe(CHAT_SUMMED, hooks.chat_summed)
-        context.subscribe(CHAT_COMPACTING, hooks.chat_compacting)
-        context.subscribe(CHAT_COPIED, hooks.chat_copied)
-        context.subscribe(CHAT_VERSION_SHOWN, hooks.version_shown)
+        context.subscribe(PIPELINE_CONTEXT, self._of_turn(TurnHandlers.narrow_history))
+        context.subscribe(PIPELINE_PROMPT, self._of_turn(TurnHandlers.brief))
+        context.subscribe(PIPELINE_PROMPT, self._of_turn(TurnHandlers.offer_files))
+        context.subscribe(PIPELINE_END, self._of_turn(TurnHandlers.settle))
+        context.subscribe(PIPELINE_END, self._of_turn(TurnHandlers.start_extraction))
+        context.subscribe(CHAT_CHANGED, parts.chats.chat_changed)
+        context.subscribe(SIDECAR_CHANGED, parts.chats.sidecar_changed)
+        context.subscribe(f"{ELSEWHERE}{EXTRACTION}", parts.chats.extracted_elsewhere)
+        context.subscribe(CHAT_OPENED, self._of_person(TurnHandlers.chat_opened))
+        context.subscribe(CHAT_SUMMED, self._of_person(TurnHandlers.chat_summed))
+        context.subscribe(CHAT_COMPACTING, self._of_person(TurnHandlers.chat_compacting))
+        context.subscribe(CHAT_COPIED, self._of_person(TurnHandlers.chat_copied))
+        context.subscribe(CHAT_VERSION_SHOWN, self._of_person(TurnHandlers.version_shown))
         extraction = parts.background
         context.subscribe(PIPELINE_START, extraction.turn_begun)
         context.subscribe(PIPELINE_END, extraction.turn_over)
         context.subscribe(CHAT_CHANGED, extraction.look)
         context.spawn(extraction.run())
-        for name, command in parts.commands.items():
-            context.register_command(f"smart_context.{name}", command)
+        for name, command in parts.of(OWNER).commands.items():
+            of_person = partial(self._command, name)
+            context.register_command(f"smart_context.{name}", command, for_person=of_person)
         context.register_panel()
+
+    def _command(self, name: str, person: PersonId) -> CommandHandler:
+        return self._parts.of(person).commands[name]
+
+    def _of_turn(
+        self, handle: Callable[[TurnHandlers, Turn], Awaitable[None]]
+    ) -> Callable[[Turn], Awaitable[None]]:
+        async def of_its_person(turn: Turn) -> None:
+            await handle(self._parts.of(turn.person).hooks, turn)
+
+        return of_its_person
+
+    def _of_person(
+        self, handle: Callable[[TurnHandlers, P], Awaitable[None]]
+    ) -> Callable[[P], Awaitable[None]]:
+        async def of_its_person(payload: P) -> None:
+            await handle(self._parts.of(payload["person"]).hooks, payload)
+
+        return of_its_person
 
     async def on_client_connected(self, client: Client) -> None:
         """Do nothing: the host shows the panel, and the page asks for its chat."""
@@ -516,4 +630,4 @@ class SmartContextPlugin:
     async def on_unload(self) -> None:
         """Write pending vectors, and stop listening for changes of notes."""
         await self._parts.cache.close()
-        self._parts.notes.close()
+        self._parts.files.close()

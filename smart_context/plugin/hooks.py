@@ -10,14 +10,20 @@ from typing import Any
 from smart_context.base.errors import SmartContextError, StoreFailed
 from smart_context.base.values import JsonObject, text_in
 from smart_context.chat.messages import OFF_PICK, ChatId, MessageId
-from smart_context.host.events.events import ChatChanged, ChatCopied, ChatSummed, Compacting
+from smart_context.host.events.events import (
+    ChatChanged,
+    ChatCopied,
+    ChatShown,
+    ChatSummed,
+    Compacting,
+)
 from smart_context.host.models import Models
 from smart_context.host.turn import Turn
 from smart_context.plugin.briefing.briefing import Briefings
 from smart_context.plugin.choices.message_topics import TopicName
-from smart_context.plugin.choices.sidecars import Sidecars
+from smart_context.plugin.choices.sidecars import PeopleSidecars, Sidecars
 from smart_context.plugin.choices.state import FilterState
-from smart_context.plugin.choices.undo import Summary, UndoStep, UndoSteps
+from smart_context.plugin.choices.undo import StepMemory, Summary, UndoStep, UndoSteps
 from smart_context.plugin.forecast.costs import TokenLedger
 from smart_context.plugin.notes.context_documents import ContextChanges
 from smart_context.plugin.notes.file_tools import FileTools
@@ -27,7 +33,7 @@ from smart_context.plugin.selection.decision import ChatView
 from smart_context.plugin.selection.selector import ContextSelector, protected_ids
 from smart_context.plugin.topics.compacting import TopicCompaction
 from smart_context.plugin.topics.splitting import CopiedChoices
-from smart_context.plugin.topics.updates import TopicUpdates
+from smart_context.plugin.topics.updates import RunningExtractions, TopicUpdates
 from smart_context.relevance.archive.archive import ChatArchive
 from smart_context.relevance.vectors.cache import EmbeddingCache
 from smart_context.storage.ports import Chats
@@ -41,8 +47,53 @@ Latest = Callable[[Hashable, Coroutine[Any, Any, None]], object]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ChatHandlers:
+    """Handles changes of chats, whoever made them; the attributes are what all people share."""
+
+    chats: Chats
+    latest: Latest
+    sidecars: PeopleSidecars
+    undo: StepMemory
+    cache: EmbeddingCache
+    archive: ChatArchive
+    ledger: TokenLedger
+    selector: ContextSelector
+    announce: Callable[[ChatId], Coroutine[Any, Any, None]]
+    extractions: RunningExtractions
+    context_changes: ContextChanges
+
+    async def extracted_elsewhere(self, payload: JsonObject) -> None:
+        """Stop finding a chat's topics if another server finds them after a newer turn."""
+        chat_id = ChatId(payload["chat_id"])
+        if payload["state"] == "running" and self.extractions.is_under_way(chat_id):
+            self.latest(("topics", chat_id), asyncio.sleep(0))
+
+    async def chat_changed(self, payload: ChatChanged) -> None:
+        """Forget a deleted chat; tell clients what is in context of another."""
+        chat_id = ChatId(payload["chat_id"])
+        if not await self.chats.exists(chat_id):
+            self.sidecars.memory.forget(chat_id)
+            self.undo.forget(chat_id)
+            self.ledger.forget(chat_id)
+            self.selector.forget(chat_id)
+            await self.cache.forget(chat_id)
+            await self.archive.forget(chat_id)
+            return
+        self.latest(("announce", chat_id), self.announce(chat_id))
+
+    async def sidecar_changed(self, payload: ChatChanged) -> None:
+        """Read a chat's choices that another process has changed."""
+        await self.sidecars.check(ChatId(payload["chat_id"]))
+
+    def chosen_elsewhere(self, chat_id: ChatId) -> None:
+        """Tell clients about choices for a chat that another process has changed."""
+        self.latest(("announce", chat_id), self.announce(chat_id))
+        self.context_changes.chat_changed(chat_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnHandlers:
-    """Handles the host's events; the attributes are the plugin's parts."""
+    """Handles what one person does; the attributes are the plugin's parts for that person."""
 
     chats: Chats
     models: Callable[[], Models]
@@ -50,8 +101,6 @@ class TurnHandlers:
     sidecars: Sidecars
     undo: UndoSteps
     cache: EmbeddingCache
-    archive: ChatArchive
-    ledger: TokenLedger
     selector: ContextSelector
     chat_filter: ChatFilter
     topics: TopicUpdates
@@ -144,12 +193,6 @@ class TurnHandlers:
             return
         self.latest(("topics", turn.chat_id), self.topics.update(turn.chat_id))
 
-    async def extracted_elsewhere(self, payload: JsonObject) -> None:
-        """Stop finding a chat's topics if another server finds them after a newer turn."""
-        chat_id = ChatId(payload["chat_id"])
-        if payload["state"] == "running" and self.topics.is_under_way(chat_id):
-            self.latest(("topics", chat_id), asyncio.sleep(0))
-
     async def settle(self, turn: Turn) -> None:
         """Store the receipt and tell clients what is in context now."""
         await self.receipts.store(turn)
@@ -161,29 +204,7 @@ class TurnHandlers:
         await asyncio.sleep(IDLE_S)
         await self.cache.fold(chat_id)
 
-    async def chat_changed(self, payload: ChatChanged) -> None:
-        """Forget a deleted chat; tell clients what is in context of another."""
-        chat_id = ChatId(payload["chat_id"])
-        if not await self.chats.exists(chat_id):
-            self.sidecars.forget(chat_id)
-            self.undo.forget(chat_id)
-            self.ledger.forget(chat_id)
-            self.selector.forget(chat_id)
-            await self.cache.forget(chat_id)
-            await self.archive.forget(chat_id)
-            return
-        self.latest(("announce", chat_id), self.chat_filter.announce(chat_id))
-
-    async def sidecar_changed(self, payload: ChatChanged) -> None:
-        """Read a chat's choices that another process has changed."""
-        await self.sidecars.check(ChatId(payload["chat_id"]))
-
-    def chosen_elsewhere(self, chat_id: ChatId) -> None:
-        """Tell clients about choices for a chat that another process has changed."""
-        self.latest(("announce", chat_id), self.chat_filter.announce(chat_id))
-        self.context_changes.chat_changed(chat_id)
-
-    async def version_shown(self, payload: ChatChanged) -> None:
+    async def version_shown(self, payload: ChatShown) -> None:
         """Give the messages of a version their topics back when it is shown again."""
         chat_id = ChatId(payload["chat_id"])
         self.latest(("topics", chat_id), self.topics.follow_version(chat_id))
@@ -232,13 +253,13 @@ class TurnHandlers:
         ids = {message.id: message.id for message in await self.chats.messages(target)}
         await self.belongings.bring(source, target, ids, picked=payload["topics"])
 
-    async def chat_opened(self, payload: ChatChanged) -> None:
+    async def chat_opened(self, payload: ChatShown) -> None:
         """Prepare for a pick, and find topics if there are none; asks no chat model."""
         chat_id = ChatId(payload["chat_id"])
         view = await self.chat_filter.shown(chat_id)
         if view.topics:
             if self.models().embedder_is_embedded:
                 self.latest(("warm", chat_id), self._warm(view))
-        elif len(view.messages) > 1 and not self.topics.is_running(chat_id):
+        elif len(view.messages) > 1 and not self.topics.running.is_running(chat_id):
             grouping = self.topics.update(chat_id, asks_model=False)
             self.latest(("topics", chat_id), grouping)

@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 
 from smart_context.base.caches import Caches
 from smart_context.base.shared import SharedValue
-from smart_context.base.values import JsonObject, PersonId
+from smart_context.base.values import OWNER, JsonObject, PersonId
 from smart_context.chat.documents.document import Since, whole
 from smart_context.chat.documents.lineage import ANYBODY
 from smart_context.chat.files.attached_file import AttachedFile
@@ -641,3 +641,10 @@ class Storage:
     check: Callable[[], None] = lambda: None
     # figures of its state, by name, each with its description
     figures: Callable[[], Mapping[str, tuple[str, float]]] = dict
+    person: PersonId = OWNER  # the person whose share this is; the owner for the whole storage
+    # gives one person's share; `None` where all belongs to one person
+    of_person: Callable[[PersonId], "Storage"] | None = None
+
+    def for_person(self, person: PersonId) -> "Storage":
+        """A storage that holds only what a person may use; all of it where there is one person."""
+        return self if self.of_person is None else self.of_person(person)

@@ -15,6 +15,7 @@ from starlette.routing import BaseRoute, Route
 
 from smart_context import __version__
 from smart_context.base.errors import SmartContextError, StorageAway, StoreFailed
+from smart_context.base.values import PersonId
 from smart_context.chat.files.attached_file import AttachedFile
 from smart_context.host.commands.registry import Caller, CommandRegistry
 from smart_context.host.host import Host
@@ -164,8 +165,8 @@ def _resident_bytes() -> float:
 _MOST_READ = MAX_UPLOAD_BYTES + MAX_DROPPED_BYTES
 _REFUSED, _DISK_FULL = 422, 507
 
-PutFile = Callable[[str, bytes], Awaitable[AttachedFile]]
-"""Stores a file."""
+PutFile = Callable[[PersonId, str, bytes], Awaitable[AttachedFile]]
+"""Stores a person's file."""
 
 
 def file_routes(put: PutFile, reading: ReadAccess) -> list[BaseRoute]:
@@ -178,7 +179,7 @@ def file_routes(put: PutFile, reading: ReadAccess) -> list[BaseRoute]:
             return error_response(_BAD_REQUEST, _BAD_REQUEST, missing)
         try:
             content = await read_body(request, MAX_UPLOAD_BYTES, most_read=_MOST_READ)
-            stored = await put(name, content)
+            stored = await put(admitted(request.scope).person, name, content)
         except (BodyTooLarge, TimeoutError, SmartContextError) as error:
             status, why = _refusal(error)
             return error_response(status, status, why)

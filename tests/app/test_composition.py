@@ -15,7 +15,6 @@ from smart_context.app.composition import (
     read_vault,
     running_host,
 )
-from smart_context.base.asking import whoever_asks
 from smart_context.base.processes.needed import needed_by
 from smart_context.base.values import OWNER
 from smart_context.chat.files.file_text import pdf_text_of
@@ -68,23 +67,27 @@ async def test_the_children_never_have_to_be_replaced_for_what_a_job_needs():
 
 
 WHO_ASKS = """
-import asyncio
-from smart_context.base.asking import person_asking
+from smart_context.host.commands.registry import Caller
 
 class Plugin:
     async def on_load(self, context):
-        self.work = context.spawn(self.whom())
+        self.context = context
         context.register_command("who.asks", self.asks)
 
-    async def whom(self):
-        return person_asking()
+    async def asks(self, caller: Caller) -> dict:
+        theirs = self.context.for_person(caller.person)
+        await theirs.chats.save("plans", {"messages": []})
+        return {
+            "theirs": [row.id for row in await theirs.chats.listing.rows(caller.person)],
+            "found": [await each.chats.exists("plans") for each in self.reaching("ann", "bob")],
+        }
 
-    async def asks(self) -> dict:
-        return {"command": person_asking(), "background": await self.work}
+    def reaching(self, *people):
+        return [self.context, *map(self.context.for_person, people)]
 """
 
 
-async def test_on_the_command_line_commands_are_a_persons_and_the_programs_own_work_is_nobodys(
+async def test_on_the_command_line_commands_are_a_persons_and_a_plugin_reaches_what_is_theirs(
     tmp_path, monkeypatch
 ):
     monkeypatch.setenv("SMART_CONTEXT_USER", "bob")
@@ -98,8 +101,8 @@ async def test_on_the_command_line_commands_are_a_persons_and_the_programs_own_w
     (tmp_path / ".vault.toml").write_text("[plugins.who]\nenabled = true\n")
     trust(tmp_path)
     async with running_host(tmp_path) as host:
-        told = await host.commands.call("who.asks", {}, Caller(whoever_asks()))
-    assert told == {"command": "bob", "background": None}
+        told = await host.commands.call("who.asks", {}, host.caller)
+    assert told == {"theirs": ["plans"], "found": [True, False, True]}
 
 
 WITHOUT_A_TEAM = """

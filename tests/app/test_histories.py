@@ -40,21 +40,23 @@ def carrier(*keys):
 @pytest.mark.parametrize("keys", [["long"], ["中"], ["short", "long", "中"]])
 async def test_attached_texts_fill_half_of_a_request(config, keys):
     settings = config()
-    (built,) = await WindowedHistoryBuilder(Stored(), lambda: settings)([carrier(*keys)])
+    (built,) = await WindowedHistoryBuilder(lambda: settings)([carrier(*keys)], files=Stored())
     most = 4_000 * 0.9 * ATTACHED_SHARE
     assert most * 0.8 < estimate(built.text) < most + 100 * len(keys)
 
 
 async def test_without_a_window_all_of_a_text_goes(config):
     settings = config(window="")
-    (built,) = await WindowedHistoryBuilder(Stored(), lambda: settings)([carrier("long")])
+    (built,) = await WindowedHistoryBuilder(lambda: settings)([carrier("long")], files=Stored())
     assert built.text.count("word ") == 20_000
 
 
 async def test_texts_that_are_not_stored_are_read_first(config):
     settings = config()
-    build = WindowedHistoryBuilder(Stored(), lambda: settings)
-    (built,) = await build([carrier("new", "short")], unstored={"new": "Not stored."})
+    build = WindowedHistoryBuilder(lambda: settings)
+    (built,) = await build(
+        [carrier("new", "short")], files=Stored(), unstored={"new": "Not stored."}
+    )
     assert "Not stored." in built.text
     assert "Hello." in built.text
 

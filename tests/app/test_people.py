@@ -17,7 +17,6 @@ from smart_context.app.browsers import key_file
 from smart_context.app.composition import composed, make_host, read_vault
 from smart_context.app.following import Follower, stamps_of
 from smart_context.app.serving import vault_app
-from smart_context.base.asking import asking
 from smart_context.base.errors import CommandFailed
 from smart_context.base.values import OWNER, PersonId
 from smart_context.chat.documents.choices import choices_name
@@ -106,18 +105,17 @@ async def vault(request, tmp_path, tmp_path_factory):
 
 async def kept(vault):
     """All that is kept of Alice."""
-    storage = vault.people.storage
-    with asking(ALICE):
-        return json.dumps(
-            [
-                await storage.chats.load(CHAT),
-                [document.value for document in await storage.documents.read(CHAT, "topics")],
-                sorted(await storage.chats.trash.ids(ALICE)),
-                vault.people.contexts.read("contexts", CONTEXT),
-                sorted(key_file(storage.records).read().of(ALICE)),
-            ],
-            default=str,
-        )
+    storage = vault.people.storage.for_person(ALICE)
+    return json.dumps(
+        [
+            await storage.chats.load(CHAT),
+            [document.value for document in await storage.documents.read(CHAT, "topics")],
+            sorted(await storage.chats.trash.ids(ALICE)),
+            storage.vault_documents.read("contexts", CONTEXT),
+            sorted(key_file(storage.records).read().of(ALICE)),
+        ],
+        default=str,
+    )
 
 
 async def calls(vault):
@@ -300,12 +298,10 @@ async def test_others_write_in_a_shared_chat_and_arrange_nothing_of_it(vault, wh
 async def test_nothing_of_a_shared_chats_arrangement_is_made_by_another(vault):
     await vault.call(ALICE, "memory.share_chat", chat_id=CHAT, shared=True)
     before = await arranged(vault)
-    storage = vault.host.services.storage
-    with asking(BOB):
-        await storage.chats.update(CHAT, lambda document: document.update(STOLEN))
+    alices, bobs = map(vault.host.services.storage.for_person, (ALICE, BOB))
+    await bobs.chats.update(CHAT, lambda document: document.update(STOLEN))
     assert await arranged(vault) == before
-    with asking(ALICE):
-        await storage.chats.update(CHAT, lambda document: document.update(ARRANGED))
+    await alices.chats.update(CHAT, lambda document: document.update(ARRANGED))
     assert (await arranged(vault))["folder"] == "Hers"
 
 
@@ -379,17 +375,16 @@ async def test_all_say_what_the_messages_of_a_shared_chat_are_about(vault):
 
 async def own(vault):
     """What is Alice's own beside and in a chat that she shares."""
-    storage = vault.people.storage
-    with asking(ALICE):
-        document = await storage.chats.load(CHAT)
-        beside, *_ = await storage.documents.read(CHAT, choices_name(ALICE))
-        return {
-            "arranged": {key: document.get(key) for key in ITS_PERSONS},
-            "choices": beside.value,
-            "trash": await storage.chats.trash.ids(ALICE),
-            "context": vault.people.contexts.read("contexts", CONTEXT),
-            "keys": set(key_file(storage.records).read().of(ALICE)),
-        }
+    storage = vault.people.storage.for_person(ALICE)
+    document = await storage.chats.load(CHAT)
+    beside, *_ = await storage.documents.read(CHAT, choices_name(ALICE))
+    return {
+        "arranged": {key: document.get(key) for key in ITS_PERSONS},
+        "choices": beside.value,
+        "trash": await storage.chats.trash.ids(ALICE),
+        "context": storage.vault_documents.read("contexts", CONTEXT),
+        "keys": set(key_file(storage.records).read().of(ALICE)),
+    }
 
 
 async def test_no_command_of_another_changes_what_is_its_persons_in_a_shared_chat(
@@ -422,9 +417,8 @@ async def test_an_export_of_a_shared_chat_has_the_choices_of_whoever_asks(vault)
 
 async def test_an_export_is_refused_while_its_choices_can_not_be_read(vault):
     await vault.call(ALICE, "memory.share_chat", chat_id=CHAT, shared=True)
-    with asking(BOB):
-        documents = vault.people.storage.documents
-        await documents.replace(CHAT, choices_name(BOB), {"hidden": "m1"}, expected=None)
+    documents = vault.people.storage.for_person(BOB).documents
+    await documents.replace(CHAT, choices_name(BOB), {"hidden": "m1"}, expected=None)
     async with vault.browser(BOB) as browser:
         refused = await browser.get(f"/chats/{CHAT}/export?as=json")
         readable = await browser.get(f"/chats/{CHAT}/export?as=markdown")
@@ -470,10 +464,9 @@ async def test_a_digest_opens_no_file_of_anothers_wherever_it_is_written(vault):
     """Written past the commands' own check, as by an import or a program's request."""
     file = {"id": "f", "name": "x.txt", "file_type": "text/plain", "storage_key": vault.file}
     message = {"id": "m", "role": "user", "content": "Read it", "files": [file]}
-    with asking(BOB):
-        chats = vault.host.store
-        await chats.update("bobs", lambda document: document.update(messages=[message]))
-        assert await vault.host.files.read(vault.file) is None
+    bobs = vault.host.services.storage.for_person(BOB)
+    await bobs.chats.update("bobs", lambda document: document.update(messages=[message]))
+    assert await bobs.blobs.read(vault.file) is None
     await vault.call(BOB, "memory.share_chat", chat_id="bobs", shared=True)
     async with vault.browser(BOB) as browser:
         assert (await browser.get(f"/api/files/{vault.file}")).status_code == 404

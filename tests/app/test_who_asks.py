@@ -18,7 +18,6 @@ from smart_context.app.browsers import key_file
 from smart_context.app.composition import composed, make_host, read_vault
 from smart_context.app.following import Follower, stamps_of
 from smart_context.app.serving import vault_app
-from smart_context.base.asking import asking
 from smart_context.base.errors import SmartContextError
 from smart_context.base.values import OWNER, PersonId
 from smart_context.host.commands.registry import Caller
@@ -141,7 +140,6 @@ OTHER = {
 """Parameters that name nothing owned, or something within what another parameter names."""
 
 OF_NOBODY = {
-    "chat.attach_vault_file": "the notes are of all who use the vault; the copy is the caller's",
     "smart_context.compile_context": "made of the vault's notes, from names that the caller gives",
     "smart_context.find_files": "the notes are of all who use the vault",
     "smart_context.list_notes": "the notes are of all who use the vault",
@@ -236,8 +234,8 @@ class Vault:
         self._inner = ExceptionMiddleware(app.router, app.exception_handlers)
 
     async def fill(self):
-        with asking(self.person):
-            stored = await self.host.files.put("secret.txt", b"secret words of a file")
+        storage = self.host.services.storage.for_person(self.person)
+        stored = await storage.blobs.put("secret.txt", b"secret words of a file")
         self.file = stored.storage_key
         question = {"id": "m1", "role": "user", "content": "secret way to Lisbon"}
         attached = {"id": "f", "name": "secret.txt", "file_type": "text/plain"}

@@ -11,8 +11,7 @@ STORES = {"store", "storage", "files", "documents", "listing", "trash"}
 """What the host and the ports call what is kept."""
 
 PUTTING_TOGETHER = {
-    ("gateway/edge/gateway.py", "store"): "hands the turns of clients what they record chats in",
-    ("gateway/edge/gateway.py", "storage"): "hands the turns of clients the log of issued answers",
+    ("gateway/edge/gateway.py", "storage"): "hands the turns of clients what is their person's",
 }
 
 

@@ -6,7 +6,6 @@ from typing import Annotated, Any
 
 import pytest
 
-from smart_context.base.asking import asking, whoever_asks
 from smart_context.base.errors import (
     ChatUnreadable,
     CommandFailed,
@@ -48,7 +47,7 @@ class Asked:
         self.asked.append((person, owned))
         return owned not in self.refused
 
-    def placeholder(self, owned):
+    def placeholder(self, person, owned):
         return None
 
 
@@ -133,11 +132,11 @@ def test_an_event_is_heard_by_its_audience(audience, hearing):
 async def test_of_several_people_those_hear_of_a_chat_who_may_use_it():
     storage, ann = memory_storage(), PersonId("ann")
     people = guarded(storage)
-    with asking(ann):
-        for chat in ("own", "shared"):
-            message = {"id": "a", "role": "user", "content": "x"}
-            await people.storage.chats.save(chat, {"messages": [message]})
-        people.contexts.write("contexts", "k", {})
+    anns = people.storage.for_person(ann)
+    for chat in ("own", "shared"):
+        message = {"id": "a", "role": "user", "content": "x"}
+        await anns.chats.save(chat, {"messages": [message]})
+    anns.vault_documents.write("contexts", "k", {})
     await people.owners.share("shared", ann, shared=True)
     later = guarded(storage)
     access = PersonalAccess(later)
@@ -153,10 +152,10 @@ async def test_of_several_people_those_hear_of_a_chat_who_may_use_it():
     assert heard(OwnedName("chat", "shared")) == heard(EVERYBODY) == {"ann", STRANGER}
     assert heard(STRANGER) == {STRANGER}
     assert not heard(PersonId("away"))
-    with asking(ann):
-        assert heard(OwnedName("context", "k")) == {"ann"}
-        later.contexts.share("k", shared=True)
-        assert heard(OwnedName("context", "k")) == {"ann", STRANGER}
+    context = OwnedName("context", "k", person=ann)
+    assert heard(context) == {"ann"}
+    later.contexts_of(ann).share("k", shared=True)
+    assert heard(context) == {"ann", STRANGER}
 
 
 async def test_an_event_goes_to_those_who_may_see_its_chat_or_says_to_whom(bench):
@@ -219,19 +218,18 @@ async def test_whose_a_chat_is_gets_looked_up_once_for_each_request(monkeypatch)
     monkeypatch.setattr("smart_context.base.lookups.KEPT_FOR_S", 600.0)  # on a busy machine, too
     storage, ann = memory_storage(), PersonId("ann")
     here, elsewhere = guarded(storage), guarded(storage)
-    with asking(ann):
-        message = {"id": "a", "role": "user", "content": "x"}
-        await here.storage.chats.save("c", {"messages": [message]})
+    message = {"id": "a", "role": "user", "content": "x"}
+    await here.storage.for_person(ann).chats.save("c", {"messages": [message]})
     await here.owners.share("c", ann, shared=True)
     unshared = contextvars.Context()  # another server's work, which tells this request nothing
-    with asking(STRANGER):
-        with one_request():
-            assert await here.storage.chats.exists("c")
-            taking_back = elsewhere.owners.share("c", ann, shared=False)
-            await asyncio.get_running_loop().create_task(taking_back, context=unshared)
-            assert await here.storage.chats.exists("c")
-        with one_request():
-            assert not await here.storage.chats.exists("c")
+    chats = here.storage.for_person(STRANGER).chats
+    with one_request():
+        assert await chats.exists("c")
+        taking_back = elsewhere.owners.share("c", ann, shared=False)
+        await asyncio.get_running_loop().create_task(taking_back, context=unshared)
+        assert await chats.exists("c")
+    with one_request():
+        assert not await chats.exists("c")
 
 
 @pytest.mark.parametrize("error", [StorageAway("away"), StoreFailed("no permission")])
@@ -257,9 +255,3 @@ async def test_a_damaged_chat_is_the_owners_to_repair(monkeypatch):
     monkeypatch.setattr(people.owners, "of_chat", fail)
     access = PersonalAccess(people)
     assert [await access.may_use(each, CHAT) for each in (OWNER, STRANGER)] == [True, False]
-
-
-def test_a_person_without_a_name_is_not_the_owner():
-    with asking(PersonId("")):
-        assert whoever_asks() != OWNER
-    assert whoever_asks() == OWNER

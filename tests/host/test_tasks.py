@@ -7,8 +7,8 @@ import weakref
 
 import pytest
 
-from smart_context.base.asking import is_waited_for, waited_for
 from smart_context.base.errors import CommandFailed, OwnerStopped
+from smart_context.base.waiting import is_waited_for, waited_for
 from smart_context.host.tasks import TaskOwner
 from tests.host.conftest import until
 from tests.patience import PATIENCE_S

@@ -1,10 +1,10 @@
 """What was exported from here comes back as it was; what was not is never mixed into it."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from smart_context.base.asking import asking
 from smart_context.base.errors import CommandFailed
 from smart_context.base.values import OWNER, PersonId
 from smart_context.chat.exported import exported, file_name
@@ -127,8 +127,7 @@ async def test_a_document_as_ours_never_was_is_another_programs(storage, tmp_pat
 
 async def test_what_a_person_of_a_team_exported_comes_back_to_another_as_a_copy(storage, tmp_path):
     marked = json.loads(exported("abc", OWN, "json"))
-    with asking(PersonId("ada")):
-        await taken(storage, tmp_path / "x.json", marked)
+    await taken(replace(storage, person=PersonId("ada")), tmp_path / "x.json", marked)
     assert "abc" in await chats(storage)
 
 
@@ -146,13 +145,13 @@ async def test_what_is_hidden_and_pinned_comes_back_so_once_and_what_is_released
     first, second = (row["id"] for row in OWN["messages"])
     text = exported("abc", OWN, "json", choices={"hidden": [first], "pinned": [second]})
     await taken(storage, tmp_path / "a.json", json.loads(text))
-    chosen = await choices_of(storage.documents, "abc", OWNER)
+    chosen = await choices_of(storage, "abc")
     assert (chosen["hidden"], chosen["pinned"]) == ([first], [second])
     (before,) = await storage.documents.read("abc", "filter")
     released = {**chosen, "hidden": []}
     await storage.documents.replace("abc", "filter", released, expected=before.revision)
     assert (await taken(storage, tmp_path / "a.json", json.loads(text)))["unchanged"] == 1
-    assert await choices_of(storage.documents, "abc", OWNER) == released
+    assert await choices_of(storage, "abc") == released
 
 
 async def test_what_is_hidden_is_so_before_the_chat_is_there(storage, tmp_path):
@@ -163,7 +162,7 @@ async def test_what_is_hidden_is_so_before_the_chat_is_there(storage, tmp_path):
 
     storage.chats.update = refused
     assert (await taken(storage, tmp_path / "a.json", json.loads(text)))["failed"]
-    assert "a1b2c3d4e5f6" in str((await choices_of(storage.documents, "abc", OWNER))["hidden"])
+    assert "a1b2c3d4e5f6" in str((await choices_of(storage, "abc"))["hidden"])
 
 
 @pytest.mark.parametrize("hidden", ["all", [1], {}, None])
@@ -178,5 +177,5 @@ async def test_a_message_that_is_both_hidden_and_pinned_in_a_mark_is_hidden(stor
     both = ["a1b2c3d4e5f6"]
     mark = {"export": 1, "chat_id": "abc", "hidden": both, "pinned": both}
     await taken(storage, tmp_path / "a.json", {"smart_context": mark, **OWN})
-    chosen = await choices_of(storage.documents, "abc", OWNER)
+    chosen = await choices_of(storage, "abc")
     assert FilterState.from_dict(chosen).hidden == tuple(both)

@@ -1,8 +1,9 @@
 """What comes in with a chat besides its messages, and what an import says of it."""
 
+from dataclasses import replace
+
 import pytest
 
-from smart_context.base.asking import asking
 from smart_context.base.values import OWNER, PersonId
 from smart_context.importing.found import FoundChat, thought
 from smart_context.importing.reading import ChatFile
@@ -77,9 +78,9 @@ async def test_a_person_of_a_team_has_what_they_brought_hidden_in_their_own_choi
     storage, imported
 ):
     person = PersonId("ada")
-    with asking(person):
-        await imported(chat := chat_of("Hello", "Aside", hidden={1}))
-        chat_id = chat.chat_id
+    chat = chat_of("Hello", "Aside", hidden={1})
+    await imported(chat, storage=replace(storage, person=person))
+    chat_id = chat.chat_id_for(person)
     assert len((await choices(storage, chat_id, person)).hidden) == 1
     assert not (await choices(storage, chat_id)).hidden
 
@@ -91,12 +92,12 @@ async def test_what_comes_in_hidden_does_not_replace_choices_that_can_not_be_rea
     chat = chat_of("Hello", "Aside", hidden={1})
     folder = tmp_path / "memory"
     folder.mkdir()
-    beside = folder / f"{chat.chat_id}.filter.json"
+    beside = folder / f"{chat.chat_id_for(OWNER)}.filter.json"
     beside.write_bytes(damaged)
     account = await imported(chat, storage=file_storage(folder))
     assert "can't be read" in account.failed[0]["error"]
     assert beside.read_bytes() == damaged
-    assert not (folder / f"{chat.chat_id}.json").exists()
+    assert not (folder / f"{chat.chat_id_for(OWNER)}.json").exists()
 
 
 async def test_a_hidden_thought_is_no_part_of_the_answer_that_is_shown(storage, imported):

@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from smart_context.base.asking import waited_for
 from smart_context.base.config import EndpointSettings
+from smart_context.base.waiting import waited_for
 from smart_context.llm.openai.connection import EndpointClient
 from smart_context.llm.openai.models import OpenAIChatModel
 from smart_context.llm.traffic import LONGEST_WAIT_S, QUIET_S, Traffic

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from smart_context.base.values import OWNER
 from smart_context.plugin import composition
 from smart_context.plugin.hooks import WARMED_MESSAGES
 from smart_context.vault.index.cache import VaultChanges
@@ -38,7 +39,7 @@ def composed(monkeypatch):
 async def test_the_commands_are_those_that_plugin_toml_declares(served, composed):
     async with served() as running:
         (parts,) = composed
-        names = {f"smart_context.{name}" for name in parts.commands}
+        names = {f"smart_context.{name}" for name in parts.of(OWNER).commands}
         assert sorted(names) == declared()["commands"], "run python -m tests.docs.pages"
         known = {command["name"] for command in (await running.call("system.commands"))["commands"]}
         assert names <= known
@@ -47,8 +48,9 @@ async def test_the_commands_are_those_that_plugin_toml_declares(served, composed
 async def test_each_command_is_named_as_its_function(served, composed):
     async with served():
         (parts,) = composed
-        assert {name: command.__name__ for name, command in parts.commands.items()} == {
-            name: name for name in parts.commands
+        commands = parts.of(OWNER).commands
+        assert {name: command.__name__ for name, command in commands.items()} == {
+            name: name for name in commands
         }
 
 
@@ -57,9 +59,9 @@ async def test_a_choice_can_be_undone_and_is_gone_with_its_chat(served, composed
         (parts,) = composed
         await running.call("chat.send", chat_id="c", message="Hello", stream=False)
         await running.call("pin", chat_id="c", message_ids=["m"])
-        assert parts.hooks.undo.undoable("c").count == 1
+        assert parts.of(OWNER).undo.undoable("c").count == 1
         await running.call("memory.delete_chat", chat_id="c")
-        assert parts.hooks.undo.undoable("c").count == 0
+        assert parts.of(OWNER).undo.undoable("c").count == 0
 
 
 @pytest.mark.parametrize("embedded", [True, False], ids=["in this process", "at an endpoint"])
@@ -94,6 +96,6 @@ async def test_changed_notes_make_a_preview_read_them_again(served, composed, no
         await running.call("preview", chat_id="c", brief=True)
         before = await running.call("preview", chat_id="c", brief=True)
         notes({"a.md": "Many more words than there were before. " * 20})
-        parts.hooks.context_changes.notes_changed(VaultChanges(changed=("a.md",)))
+        parts.changes.notes_changed(VaultChanges(changed=("a.md",)))
         after = await running.call("preview", chat_id="c", brief=True)
     assert after["parts"]["contexts"] > before["parts"]["contexts"] + 50

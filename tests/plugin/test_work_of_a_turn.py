@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from smart_context.base import asking, lookups
+from smart_context.base import lookups, waiting
 
 pytestmark = pytest.mark.anyio
 
@@ -30,7 +30,7 @@ class Counts:
 
     @property
     def _counts(self):
-        return self._is_counting and asking.is_waited_for()
+        return self._is_counting and waiting.is_waited_for()
 
     def _audit(self, event, _arguments):
         self.openings += event == "open" and self._counts

@@ -61,7 +61,7 @@ def served(memory, tmp_path):
                 chat_is_embedded=False,
             ),
             trust=trust,
-            build_history=WindowedHistoryBuilder(storage.blobs, lambda: host.config),
+            build_history=WindowedHistoryBuilder(lambda: host.config),
             options=HostOptions(repairs=repairs),
         )
         await host.start()

@@ -74,6 +74,7 @@ class FakeHost:
         storage = SimpleNamespace(
             chats=self.store, blobs=None, vault_documents=None, documents=None
         )
+        storage.for_person = lambda _person: storage
         self.access = OwnerOnly()
         self.turns = SimpleNamespace(is_answered=lambda _chat_id: False)
         self.reading = ReadAccess(storage, self.access)

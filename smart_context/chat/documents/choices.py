@@ -3,8 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from smart_context.base.asking import person_tag
-from smart_context.base.values import JsonObject, PersonId
+from smart_context.base.values import JsonObject, PersonId, person_tag
 
 CHOICES = "filter"
 """The name of the document with the choices of the installation's owner."""

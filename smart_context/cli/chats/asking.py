@@ -8,7 +8,6 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
-from smart_context.base.asking import whoever_asks
 from smart_context.base.errors import CommandFailed
 from smart_context.base.text.names import shown
 from smart_context.base.text.scores import counted
@@ -16,7 +15,7 @@ from smart_context.chat.ids import check_chat_id
 from smart_context.chat.messages import ChatId
 from smart_context.cli.terminal.arguments import vault_option, vault_root
 from smart_context.cli.terminal.output import json_format, show
-from smart_context.storage.ports import Chats
+from smart_context.storage.ports import Storage
 
 T = TypeVar("T")
 
@@ -61,11 +60,12 @@ def in_vault(command: Callable[..., Any]) -> Callable[..., Any]:
     return vault_option(json_format(with_here))
 
 
-async def existing_chat(store: Chats, chat: str) -> ChatId:
+async def existing_chat(storage: Storage, chat: str) -> ChatId:
     """Check that a chat exists; the error names the newest ones."""
     chat_id = check_chat_id(chat)
-    if not await store.exists(chat_id):
-        known = ", ".join(summary.id for summary in (await store.listing.rows(whoever_asks()))[:5])
+    if not await storage.chats.exists(chat_id):
+        rows = await storage.chats.listing.rows(storage.person)
+        known = ", ".join(row.id for row in rows[:5])
         raise CommandFailed(
             f"There is no chat {shown(chat, limit=60)} in this vault."
             + (f" Its newest chats: {known}." if known else " It has no chats yet.")
@@ -111,9 +111,8 @@ async def _ask(
 ) -> dict[str, Any]:
     # Imported here, since it would make --help slow.
     from smart_context.app.composition import running_host  # noqa: PLC0415 - see above
-    from smart_context.host.commands.registry import Caller  # noqa: PLC0415 - see above
 
     async with running_host(root) as host:
         if "chat_id" in params and not may_be_new:
-            await existing_chat(host.store, params["chat_id"])
-        return await host.commands.call(command, params, Caller(whoever_asks()))
+            await existing_chat(host.own_storage, params["chat_id"])
+        return await host.commands.call(command, params, host.caller)

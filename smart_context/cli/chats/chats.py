@@ -11,7 +11,6 @@ from typing import Any
 import click
 
 from smart_context.app.composition import open_storage
-from smart_context.base.asking import whoever_asks
 from smart_context.base.errors import ChatIdInvalid, CommandFailed, SmartContextError, StoreFailed
 from smart_context.base.text.names import shown, storable_value
 from smart_context.base.text.scores import counted
@@ -49,7 +48,7 @@ from smart_context.importing.own_export import own_chat
 from smart_context.importing.programs import FORMATS
 from smart_context.importing.taking_in import Importer, ImportOptions
 from smart_context.storage.chosen import choices_of, choose
-from smart_context.storage.ports import Blobs, Chats, Storage
+from smart_context.storage.ports import Blobs, Storage
 
 MAX_IMPORT_BYTES = 64 * 1024 * 1024
 
@@ -63,7 +62,8 @@ def chats() -> None:
 @in_vault
 def list_(here: VerbContext) -> None:
     """List the chats of a vault, newest first."""
-    summaries = asyncio.run(open_storage(here.root).chats.listing.rows(whoever_asks()))
+    storage = open_storage(here.root)
+    summaries = asyncio.run(storage.chats.listing.rows(storage.person))
     rows: list[dict[str, Any]] = [
         {
             "chat_id": summary.id,
@@ -95,7 +95,7 @@ def show_(chat: str, message: str | None, here: VerbContext) -> None:
 
     Where answering again has left other versions, the ids of their first messages are listed.
     """
-    document = asyncio.run(_existing(open_storage(here.root).chats, chat))
+    document = asyncio.run(_existing(open_storage(here.root), chat))
     if message is not None:
         show_version(document, message, new_id=new_chat_id, now="")  # in the copy that was read
     here.show(document, lambda shown: as_markdown(shown, versions_of(shown)))
@@ -118,7 +118,8 @@ def fork(chat: str, message: str, topics: tuple[str, ...], here: VerbContext) ->
 @in_vault
 def search(query: str, here: VerbContext) -> None:
     """Find messages that contain all words of QUERY, in all chats."""
-    hits = asyncio.run(open_storage(here.root).chats.listing.search(whoever_asks(), query))
+    storage = open_storage(here.root)
+    hits = asyncio.run(storage.chats.listing.search(storage.person, query))
     rows = [
         {"chat_id": hit.chat_id, "message_id": hit.message_id, "snippet": hit.snippet}
         for hit in hits
@@ -165,11 +166,11 @@ def export(
     if is_all == bool(chats):
         raise click.UsageError("Name the chats to export, or give --all.")
     storage = open_storage(vault_root(vault))
-    names = asyncio.run(_all_ids(storage.chats)) if is_all else [*chats]
+    names = asyncio.run(_all_ids(storage)) if is_all else [*chats]
     render = _rendering(form)
     is_file = target is None or not (target.is_dir() or _is_new_folder(target))
     if len(names) == 1 and not is_all and is_file:
-        document = asyncio.run(_existing(storage.chats, names[0]))
+        document = asyncio.run(_existing(storage, names[0]))
         attached = asyncio.run(_embedded(storage, document, form))
         chosen = asyncio.run(_chosen(storage, names[0], form))
         text = exported(names[0], document, form, render, attached, chosen)
@@ -204,7 +205,7 @@ async def _export_to(
     problems: list[str] = []
     for name in names:
         try:
-            document = await _existing(storage.chats, name)
+            document = await _existing(storage, name)
             attached = await _embedded(storage, document, form)
             if form in {"markdown", "json"}:
                 attached = await _files_to(folder / ATTACHED_FOLDER, storage.blobs, document)
@@ -224,7 +225,7 @@ async def _embedded(storage: Storage, document: JsonObject, form: Form) -> Attac
 
 async def _chosen(storage: Storage, chat: str, form: Form) -> JsonObject:
     """The choices of the current person, which only the JSON form has."""
-    return await choices_of(storage.documents, chat, whoever_asks()) if form == "json" else {}
+    return await choices_of(storage, chat) if form == "json" else {}
 
 
 async def _files_to(folder: Path, blobs: Blobs, document: JsonObject) -> dict[str, str]:
@@ -272,8 +273,8 @@ def _is_new_folder(target: Path) -> bool:
     return not target.exists() and not target.suffix
 
 
-async def _all_ids(store: Chats) -> list[str]:
-    return [str(row.id) for row in await store.listing.rows(whoever_asks())]
+async def _all_ids(storage: Storage) -> list[str]:
+    return [str(row.id) for row in await storage.chats.listing.rows(storage.person)]
 
 
 @chats.command("import", short_help="Bring in chats of other programs.")
@@ -356,7 +357,8 @@ def private(chat: str, off: bool, vault: Path | None) -> None:
 @in_vault
 def trash(here: VerbContext) -> None:
     """List the deleted chats, newest first: at most 200."""
-    found, total = asyncio.run(open_storage(here.root).chats.trash.listed(whoever_asks()))
+    storage = open_storage(here.root)
+    found, total = asyncio.run(storage.chats.trash.listed(storage.person))
     rows = [
         (deleted.id, deleted.message_count, deleted.deleted_at[:16], deleted.title)
         for deleted in found
@@ -395,8 +397,8 @@ def purge(chat: str, deletion: str, yes: bool, vault: Path | None) -> None:
     say(f"Removed for ever: {counted(removed, 'deleted chat')}.")
 
 
-async def _existing(store: Chats, chat: str) -> dict[str, Any]:
-    return await store.load(await existing_chat(store, chat), reader=NEVER_SAVES)
+async def _existing(storage: Storage, chat: str) -> dict[str, Any]:
+    return await storage.chats.load(await existing_chat(storage, chat), reader=NEVER_SAVES)
 
 
 async def _store_new(storage: Storage, chat_id: ChatId, document: dict[str, Any]) -> None:
@@ -406,7 +408,7 @@ async def _store_new(storage: Storage, chat_id: ChatId, document: dict[str, Any]
         own = own_chat(document, "")
     except NotReadable as error:
         raise CommandFailed(f"The file can't be imported: {error}.") from error
-    await choose(storage.documents, chat_id, whoever_asks(), hidden=own.hidden, pinned=own.pinned)
+    await choose(storage, chat_id, hidden=own.hidden, pinned=own.pinned)
     await storage.chats.save(chat_id, unmarked(document))
 
 

@@ -276,7 +276,7 @@ async def _asked(
 
     async with running_host(root) as host:
         if "message" not in wanted:
-            await existing_chat(host.store, chat)
+            await existing_chat(host.own_storage, chat)
         caller, call = Caller(OWNER), host.commands.call
         found = await call("smart_context.compare", {"chat_id": chat, **wanted}, caller)
         if side is not None:

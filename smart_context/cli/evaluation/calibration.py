@@ -13,10 +13,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from smart_context.base.asking import whoever_asks
 from smart_context.base.errors import ChatUnreadable
 from smart_context.base.text.word_lists import lines_of
 from smart_context.base.text.words import content_words
+from smart_context.base.values import OWNER
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.cli.evaluation.dialogues import Dialogue, DialogueKind, DialogueQuestion
 from smart_context.llm.models import Embedder, Matrix
@@ -330,7 +330,7 @@ async def calibrated(
     """
     cache = EmbeddingCache(scratch, embedder)
     pairs = _Pairs(about=[], others=[])
-    for summary in (await store.listing.rows(whoever_asks()))[:MOST_CHATS]:
+    for summary in (await store.listing.rows(OWNER))[:MOST_CHATS]:
         try:
             messages = tuple(filter(_says_something, await store.messages(summary.id)))
         except ChatUnreadable:

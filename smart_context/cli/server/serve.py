@@ -244,4 +244,4 @@ async def _serve(root: Path, *, write: bool) -> None:
     from smart_context.mcp_server.toolbox import Toolbox  # noqa: PLC0415 - the same
 
     async with running_host(root) as host:
-        await serve_stdio(Toolbox(host, is_writable=write))
+        await serve_stdio(Toolbox(host, is_writable=write), host.caller)

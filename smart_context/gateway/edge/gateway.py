@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Protocol
 
 from starlette.responses import Response
@@ -29,7 +29,7 @@ from smart_context.gateway.edge.relay import Relay, end
 from smart_context.gateway.edge.upstream import ProviderCall, Upstream
 from smart_context.gateway.requests.body import BodyRefused, BodyTooLong, read_body
 from smart_context.gateway.requests.outgoing import ApiKind
-from smart_context.gateway.turns.document import RequestRecorder
+from smart_context.gateway.turns.document import MessageKeys, RequestRecorder
 from smart_context.gateway.turns.exchange import AnswerSink, ClientChats, Exchange
 from smart_context.gateway.turns.finding import ChatFinder, ChatOfRequest
 from smart_context.gateway.turns.incoming import Incoming, held_things
@@ -73,14 +73,14 @@ class Gateway:
     def __init__(
         self,
         host: Host,
-        chats: ClientChats,
+        chats_of: Callable[[PersonId], ClientChats],
         admitted: AdmissionOf,
         upstream: Upstream,
         *,
         models_s: float = MODELS_S,
     ) -> None:
         self._host = host
-        self._chats = chats
+        self._chats_of = chats_of
         self._admitted = admitted
         self._upstream = upstream
         self._models = ListedModels(lambda: host.config, host.offers, self._upstream, models_s)
@@ -154,8 +154,9 @@ class Gateway:
     ) -> None:
         key, caller, echoes = let_in.key, Caller(let_in.person), self._echoes()
         incoming = await self._read(kind, raw, headers, key, echoes)
+        chats = self._chats_of(caller.person)
         if self._host.access.has_people:
-            await self._check_held(key, *_held_by_provider(incoming))
+            await _check_held(chats.finder, key, *_held_by_provider(incoming))
         watch = DisconnectWatch(receive, self._stopping)
         try:
             if incoming.model.startswith(OWN_CHAT):
@@ -164,7 +165,7 @@ class Gateway:
             endpoint = await endpoint_for(self._host.config, self._host.offers, incoming.model)
             if endpoint is not None and incoming.model not in {"", endpoint.model}:
                 incoming = await asyncio.to_thread(with_model, incoming, endpoint.model)
-            chat = await self._chat_of(caller, incoming)
+            chat = await self._chat_of(caller, chats, incoming)
             asked = self.activity.asked(key, incoming.client, chat.id if chat else "")
             sink: AnswerSink = (
                 OfflineSink(self._host.models.chat, incoming, watch, send)
@@ -173,7 +174,7 @@ class Gateway:
             )
             exchange = Exchange(
                 self._host.turns,
-                self._chats,
+                chats,
                 incoming,
                 chat,
                 person=caller.person,
@@ -200,13 +201,15 @@ class Gateway:
         self._recent.remember(incoming)
         return incoming
 
-    async def _chat_of(self, caller: Caller, incoming: Incoming) -> ChatOfRequest | None:
-        await self._chats.pending_saves.settled(incoming.key)
-        found = await self._chats.finder.chat_of(incoming)
+    async def _chat_of(
+        self, caller: Caller, chats: ClientChats, incoming: Incoming
+    ) -> ChatOfRequest | None:
+        await chats.pending_saves.settled(incoming.key)
+        found = await chats.finder.chat_of(incoming)
         if found is not None and not await self._host.reading.may_continue(caller, found.id):
             raise GatewayError(_NOT_FOUND, str(unknown(OwnedName("chat", found.name or found.id))))
         if found is not None and not found.is_aside:
-            await self._chats.finder.note_turn(incoming, found)
+            await chats.finder.note_turn(incoming, found)
         return found
 
     async def _embeddings(
@@ -242,7 +245,8 @@ class Gateway:
         raw = await read_bytes(receive)
         if self._host.access.has_people:
             named = response_in(path)
-            await self._check_held(let_in.key, *([named] if named else held_things(read_body(raw))))
+            held = [named] if named else held_things(read_body(raw))
+            await _check_held(self._chats_of(let_in.person).finder, let_in.key, *held)
         query = scope.get("query_string", b"").decode("latin-1")
         call = ProviderCall(
             endpoint=endpoint,
@@ -252,18 +256,6 @@ class Gateway:
             headers=headers,
         )
         await self._relayed(call, receive, send)
-
-    async def _check_held(self, key: str, *held: str) -> None:
-        """Refuse responses and conversations of the provider that this key did not get.
-
-        To the provider all people are one.
-
-        Raises:
-            GatewayError: If the key did not get one; the same as if it did not exist.
-        """
-        for name in held:
-            if not await self._chats.finder.has_got(key, name):
-                raise GatewayError(_NOT_FOUND, f"There is no response or conversation {name!r}.")
 
     async def _relayed(self, call: ProviderCall, receive: Receive, send: Send) -> None:
         watch = DisconnectWatch(receive, self._stopping)
@@ -275,12 +267,34 @@ class Gateway:
             watch.close()
 
 
+MOST_PEOPLE = 256
+"""The number of people whose chats of clients are found without reading records again."""
+
+
 def make_gateway(host: Host, admitted: AdmissionOf, client: EndpointClient) -> Gateway:
     """The gateway of a served host; `client` is the one that the host's models use, too."""
-    recorder = RequestRecorder(host.store)
-    finder = ChatFinder(recorder.text_of, host.services.storage.logs)
-    chats = ClientChats(recorder, finder, PendingSaves())
-    return Gateway(host, chats, admitted, Upstream(client))
+    keys, saves = MessageKeys(), PendingSaves()
+
+    @lru_cache(MOST_PEOPLE)
+    def chats_of(person: PersonId) -> ClientChats:
+        storage = host.services.storage.for_person(person)
+        recorder = RequestRecorder(storage.chats, keys)
+        return ClientChats(recorder, ChatFinder(recorder.text_of, storage.logs), saves)
+
+    return Gateway(host, chats_of, admitted, Upstream(client))
+
+
+async def _check_held(finder: ChatFinder, key: str, *held: str) -> None:
+    """Refuse responses and conversations of the provider that this key did not get.
+
+    To the provider all people are one.
+
+    Raises:
+        GatewayError: If the key did not get one; the same as if it did not exist.
+    """
+    for name in held:
+        if not await finder.has_got(key, name):
+            raise GatewayError(_NOT_FOUND, f"There is no response or conversation {name!r}.")
 
 
 def _held_by_provider(incoming: Incoming) -> tuple[str, ...]:

@@ -183,12 +183,31 @@ class RecordingPlan:
         return ids
 
 
-class RequestRecorder:
-    """Records requests and answers in chats; caches the keys of their messages."""
+class MessageKeys:
+    """The keys of messages of the last chats, by which requests are compared with them."""
 
-    def __init__(self, store: Chats) -> None:
+    def __init__(self) -> None:
+        self._known: LRUCache[str, tuple[tuple[Message, ...], list[bytes]]] = LRUCache(64)
+
+    def of(self, chat_id: str, stored: tuple[Message, ...]) -> list[bytes]:
+        """The keys of a chat's messages, nearly all of which are known."""
+        known, keys = self._known.get(chat_id, ((), []))
+        same = 0
+        for message, before in zip(stored, known, strict=False):
+            if message is not before:
+                break
+            same += 1
+        keys = [*keys[:same], *keys_of(stored[same:])]
+        self._known[chat_id] = stored, keys
+        return keys
+
+
+class RequestRecorder:
+    """Records requests and answers in chats."""
+
+    def __init__(self, store: Chats, keys: MessageKeys | None = None) -> None:
         self._store = store
-        self._keys: LRUCache[str, tuple[tuple[Message, ...], list[bytes]]] = LRUCache(64)
+        self._keys = keys or MessageKeys()
 
     async def plan(self, incoming: Incoming, chat: ChatOfRequest, model: str) -> RecordingPlan:
         """The change that a request will make in its chat; writes nothing.
@@ -197,7 +216,7 @@ class RequestRecorder:
             SmartContextError: If the chat can't be read.
         """
         stored = await self._store.messages(chat.id)
-        matching = matched(incoming.units, stored, self._keys_of(chat.id, stored))
+        matching = matched(incoming.units, stored, self._keys.of(chat.id, stored))
         new = [index for index, place in enumerate(matching.places) if place is None]
         return RecordingPlan(
             store=self._store,
@@ -234,18 +253,6 @@ class RequestRecorder:
             return ""
         left = [m for branch in branches_of(others) for m in messages_of(branch)]
         return next((spoken_text(m) for m in (*stored, *left) if m.id == message), "")
-
-    def _keys_of(self, chat_id: str, stored: tuple[Message, ...]) -> list[bytes]:
-        """The keys of messages, nearly all of which are cached."""
-        known, keys = self._keys.get(chat_id, ((), []))
-        same = 0
-        for message, before in zip(stored, known, strict=False):
-            if message is not before:
-                break
-            same += 1
-        keys = [*keys[:same], *keys_of(stored[same:])]
-        self._keys[chat_id] = stored, keys
-        return keys
 
 
 def _describe(document: JsonObject, incoming: Incoming, chat: ChatOfRequest) -> None:

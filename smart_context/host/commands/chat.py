@@ -32,8 +32,8 @@ from smart_context.host.commands.registry import Caller, CommandRegistry
 from smart_context.host.events.events import (
     CHAT_OPENED,
     CHAT_VERSION_SHOWN,
-    ChatChanged,
     ChatCopied,
+    ChatShown,
     Event,
 )
 from smart_context.host.models import MODEL, MOST_CHARS
@@ -41,7 +41,7 @@ from smart_context.host.turns import transcript
 from smart_context.host.turns.turns import Turns
 from smart_context.llm.connections import endpoint_of_choice
 from smart_context.llm.offers import Offers
-from smart_context.storage.ports import Blobs, Chats
+from smart_context.storage.ports import Chats, Storage
 
 MAX_MESSAGE_CHARS = 1_000_000
 
@@ -50,11 +50,10 @@ MAX_MESSAGE_CHARS = 1_000_000
 class ChatCommands:
     """The commands for one chat, and for making a chat of another."""
 
-    store: Chats
-    files: Blobs
+    storage: Storage
     turns: Turns
     repair: Callable[[ChatId], Awaitable[None]]
-    tell_plugins: Callable[[Event[ChatChanged], ChatId], None]
+    tell_plugins: Callable[[Event[ChatShown], ChatShown], None]
     config: Callable[[], VaultConfig]
     cluster: Cluster
     offers: Offers
@@ -84,7 +83,7 @@ class ChatCommands:
         """
         await self.repair(chat_id)
         _open(caller, chat_id)
-        self.tell_plugins(CHAT_OPENED, chat_id)
+        self.tell_plugins(CHAT_OPENED, {"chat_id": chat_id, "person": caller.person})
         answering = self.turns.under_way(chat_id)
         answer = answering and answering.answer
         under_way = answer.so_far if answer else await self.cluster.answering(chat_id)
@@ -112,10 +111,11 @@ class ChatCommands:
             off_pick: Question and answer don't belong to the topics that are picked.
         """
         text = _checked_text("message", message)
-        stored_files = await attached_files(self.files, files or [])
-        stored_links = await attached_links(self.files, links or [])
+        blobs = self.storage.for_person(caller.person).blobs
+        stored_files = await attached_files(blobs, files or [])
+        stored_links = await attached_links(blobs, links or [])
         for file in stored_files:
-            await self.files.keep(file["storage_key"])
+            await blobs.keep(file["storage_key"])
         if chat_id is None:
             chat_id = new_chat_id()
             _open(caller, chat_id)
@@ -178,13 +178,13 @@ class ChatCommands:
         )
         return {"chat_id": chat_id, "message_ids": message_ids}
 
-    async def list_versions(self, chat_id: ChatId) -> JsonObject:
+    async def list_versions(self, chat_id: ChatId, caller: Caller) -> JsonObject:
         """List the messages at which a chat has versions, and which version is current.
 
         A version is a message and all that followed it; `version` counts from 1, the oldest.
         `message_ids` are the first messages of all of them.
         """
-        found = versions_of(await self.store.load(chat_id, reader=NEVER_SAVES))
+        found = versions_of(await self._chats(caller).load(chat_id, reader=NEVER_SAVES))
         return {
             "chat_id": chat_id,
             "versions": [
@@ -194,7 +194,7 @@ class ChatCommands:
         }
 
     async def show_version(
-        self, chat_id: ChatId, message_id: str, version: int | None = None
+        self, chat_id: ChatId, message_id: str, caller: Caller, version: int | None = None
     ) -> JsonObject:
         """Make another version current; the one that was stays, with all that followed it.
 
@@ -224,11 +224,11 @@ class ChatCommands:
                 )
             ]
 
-        await self.store.update(chat_id, show, creates=False)
-        self.tell_plugins(CHAT_VERSION_SHOWN, chat_id)
+        await self._chats(caller).update(chat_id, show, creates=False)
+        self.tell_plugins(CHAT_VERSION_SHOWN, {"chat_id": chat_id, "person": caller.person})
         return {"chat_id": chat_id, **_as_object(*shown[0])}
 
-    async def set_instructions(self, chat_id: OwnChat, text: str) -> JsonObject:
+    async def set_instructions(self, chat_id: OwnChat, text: str, caller: Caller) -> JsonObject:
         """Set what the model is told in each turn of a chat; an empty text takes it away.
 
         Args:
@@ -239,15 +239,19 @@ class ChatCommands:
             raise InvalidParams(
                 f"text: expected at most {MOST_INSTRUCTIONS:,} characters, found {len(told):,}"
             )
-        await self._set(chat_id, INSTRUCTIONS, told)
+        await self._set(caller, chat_id, INSTRUCTIONS, told)
         return {"chat_id": chat_id, "instructions": told}
 
-    async def set_private(self, chat_id: OwnChat, private: bool = True) -> JsonObject:
+    async def set_private(
+        self, chat_id: OwnChat, caller: Caller, private: bool = True
+    ) -> JsonObject:
         """Keep other chats from recalling a chat, or let them again."""
-        await self._set(chat_id, PRIVATE, private)
+        await self._set(caller, chat_id, PRIVATE, private)
         return {"chat_id": chat_id, "private": private}
 
-    async def set_model(self, chat_id: OwnChat, model: str | None = None) -> JsonObject:
+    async def set_model(
+        self, chat_id: OwnChat, caller: Caller, model: str | None = None
+    ) -> JsonObject:
         """Choose the model that answers in a chat; without one, the default does again.
 
         Args:
@@ -262,14 +266,17 @@ class ChatCommands:
                 raise CommandFailed("Another program keeps this chat, and chooses its model.")
             set_value(document, MODEL, wanted)
 
-        await self.store.update(chat_id, change, since=no_messages)
+        await self._chats(caller).update(chat_id, change, since=no_messages)
         return {"chat_id": chat_id, "model": wanted}
 
-    async def _set(self, chat_id: ChatId, key: str, value: object) -> None:
+    def _chats(self, caller: Caller) -> Chats:
+        return self.storage.for_person(caller.person).chats
+
+    async def _set(self, caller: Caller, chat_id: ChatId, key: str, value: object) -> None:
         def change(document: JsonObject) -> None:
             set_value(document, key, value)
 
-        await self.store.update(chat_id, change, since=no_messages)
+        await self._chats(caller).update(chat_id, change, since=no_messages)
 
     async def _known_model(self, model: str | None) -> str:
         wanted, config = storable((model or "").strip()), self.config()
@@ -288,10 +295,10 @@ class ChatCommands:
             )
         return offered[0]
 
-    async def edit(self, chat_id: ChatId, message_id: str, text: str) -> JsonObject:
+    async def edit(self, chat_id: ChatId, message_id: str, text: str, caller: Caller) -> JsonObject:
         """Change what a message says, in place; a changed question is not asked again."""
         new_text = _checked_text("text", text)
-        await self.store.update(
+        await self._chats(caller).update(
             chat_id, lambda document: transcript.change_text(document, message_id, new_text)
         )
         return {"chat_id": chat_id, "message_id": message_id}
@@ -320,46 +327,51 @@ def _checked_text(name: str, text: str) -> str:
 class CopyCommands:
     """Makes chats of other chats."""
 
-    store: Chats
+    storage: Storage
     tell_plugins: Callable[[ChatCopied], Awaitable[None]]  # lets them copy what they keep
 
     def register(self, commands: CommandRegistry) -> None:
         """Register the commands."""
         commands.register_all("memory", self.copy_chat, self.fork)
 
-    async def copy_chat(self, chat_id: ChatId) -> JsonObject:
+    async def copy_chat(self, chat_id: ChatId, caller: Caller) -> JsonObject:
         """Copy a chat with its versions into one of your own."""
-        document = await self.store.load(chat_id, reader=NEVER_SAVES)
+        chats = self.storage.for_person(caller.person).chats
+        document = await chats.load(chat_id, reader=NEVER_SAVES)
         copy = _titled(copy_of(document, document["messages"]), document, "copy")
         branches = branches_of(document)
         set_branches(copy, [{**b, "messages": copied_entries(b["messages"], {})} for b in branches])
         copy[CONTINUED_FROM] = chat_id
-        return await self._stored(chat_id, copy)
+        return await self._stored(chat_id, copy, caller)
 
     async def fork(
-        self, chat_id: ChatId, message_id: str, topics: list[str] | None = None
+        self, chat_id: ChatId, message_id: str, caller: Caller, topics: list[str] | None = None
     ) -> JsonObject:
         """Go on from a message in a new chat, which has all up to it; `topics` are picked there.
 
         A tool call is copied with all its results.
         """
-        document = await self.store.load(chat_id, reader=NEVER_SAVES)
+        chats = self.storage.for_person(caller.person).chats
+        document = await chats.load(chat_id, reader=NEVER_SAVES)
         entries = entries_until(document, message_id)
         if not entries:
             raise CommandFailed(f"message {message_id[:80]!r} not found in chat {chat_id!r}")
         copy = _titled(copy_of(document, entries), document, "branch")
         at = utc_stamp()
         copy[FORKED_FROM] = {"chat_id": chat_id, "message_id": message_id, "at": at}
-        return await self._stored(chat_id, copy, topics)
+        return await self._stored(chat_id, copy, caller, topics)
 
     async def _stored(
-        self, source: ChatId, copy: JsonObject, topics: list[str] | None = None
+        self, source: ChatId, copy: JsonObject, caller: Caller, topics: list[str] | None = None
     ) -> JsonObject:
         if not copy["messages"]:
             raise CommandFailed(f"chat {source!r} has no messages to continue from")
         made = new_chat_id()
-        await self.store.save(made, copy, reader=secrets.token_hex(4))
-        await self.tell_plugins({"chat_id": made, "source": source, "topics": topics or []})
+        chats = self.storage.for_person(caller.person).chats
+        await chats.save(made, copy, reader=secrets.token_hex(4))
+        await self.tell_plugins(
+            {"chat_id": made, "source": source, "topics": topics or [], "person": caller.person}
+        )
         return {"chat_id": made, "messages": len(copy["messages"])}
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from smart_context.base.errors import ChatBusy, CommandFailed, SmartContextError
-from smart_context.base.values import CountTokens, JsonObject
+from smart_context.base.values import CountTokens, JsonObject, PersonId
 from smart_context.chat.clients import client_history, is_of_client
 from smart_context.chat.compaction import (
     CompactionKind,
@@ -31,7 +31,7 @@ from smart_context.chat.messages import (
     messages_of,
     standing_for,
 )
-from smart_context.host.commands.registry import CommandRegistry
+from smart_context.host.commands.registry import Caller, CommandRegistry
 from smart_context.host.events.events import ChatSummed, Compacting
 from smart_context.host.models import HistoryBuilder
 from smart_context.host.request.prompt import prompt_messages
@@ -43,7 +43,7 @@ from smart_context.host.turns.turns import Turns
 from smart_context.llm.estimating import utf8_bytes
 from smart_context.llm.models import PromptMessage
 from smart_context.llm.tokens import counting
-from smart_context.storage.ports import Storage
+from smart_context.storage.ports import Chats, Storage
 
 T = TypeVar("T")
 
@@ -77,6 +77,16 @@ class NothingGained(CommandFailed):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Replacement:
+    """A summary, and the messages in whose place it is sent."""
+
+    previous: Message | None  # the summary before it; `None` for the first one
+    boundary: Message  # the last of the messages; the summary follows it
+    said: Sequence[Message]  # the messages since the previous summary
+    summary: Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Compactions:
     """Puts summaries into chats, one at a time per chat."""
 
@@ -103,7 +113,7 @@ class Compactions:
         """Register the commands."""
         commands.register_all("chat", self.compact, self.clear_context, self.undo_compaction)
 
-    async def compact(self, chat_id: ChatId) -> JsonObject:
+    async def compact(self, chat_id: ChatId, caller: Caller) -> JsonObject:
         """Summarize what was said before the last turn; the summary is sent in its place.
 
         With topics picked, what they keep is summed up. A summary with which more would be sent
@@ -114,35 +124,38 @@ class Compactions:
         await self._end_unasked(chat_id)
         task = self._under_way.get(chat_id)
         if task is None:
-            work = self._alone(chat_id, lambda: self._whole(chat_id))
+            work = self._alone(chat_id, lambda: self._whole(chat_id, caller.person))
             task = _remembered(self._under_way, chat_id, self._tasks.spawn(work))
         done = await asyncio.shield(task)
         if isinstance(done, SmartContextError):
             raise done
         return done
 
-    async def clear_context(self, chat_id: ChatId) -> JsonObject:
+    async def clear_context(self, chat_id: ChatId, caller: Caller) -> JsonObject:
         """Stop sending what was said so far, and its summary; all stays in the chat."""
         await self._be_quiet(chat_id)
-        messages = await self.storage.chats.messages(chat_id)
+        messages = await self._chats(caller.person).messages(chat_id)
         previous = newest_summary(messages)
         said = since(messages, previous)
         is_summary_sent = previous is not None and not said and not is_clearing(previous)
         boundary = previous if previous and is_summary_sent else _last(said)
         clearing = self._summary(CLEARED, boundary, "cleared")
-        return await self._put(chat_id, previous, boundary, said, clearing)
+        put = _Replacement(previous=previous, boundary=boundary, said=said, summary=clearing)
+        return await self._put(chat_id, caller.person, put)
 
-    async def undo_compaction(self, chat_id: ChatId, message_id: str | None = None) -> JsonObject:
+    async def undo_compaction(
+        self, chat_id: ChatId, caller: Caller, message_id: str | None = None
+    ) -> JsonObject:
         """Remove a summary, the newest by default; its messages are sent again."""
         await self._be_quiet(chat_id)
-        messages = await self.storage.chats.messages(chat_id)
+        messages = await self._chats(caller.person).messages(chat_id)
         summary = _to_be_undone(messages, message_id)
 
         def undo(document: JsonObject) -> None:
             without_summary(document, summary.id)
 
-        await self.storage.chats.update(chat_id, undo, creates=False)
-        await self.tell_plugins({"chat_id": chat_id, "message_id": summary.id, "words": ""})
+        await self._chats(caller.person).update(chat_id, undo, creates=False)
+        await self._tell(chat_id, caller.person, summary, "")
         return {"chat_id": chat_id, "message_id": summary.id}
 
     def after(self, turn: Turn) -> None:
@@ -181,37 +194,38 @@ class Compactions:
     async def _shorten(self, turn: Turn, window: Window) -> JsonObject:
         """Summarize the older messages of a chat whose turn nearly filled the window."""
         chat_id = turn.chat_id
-        messages = await self.storage.chats.messages(chat_id)
+        messages = await self._chats(turn.person).messages(chat_id)
         previous = newest_summary(messages)
         said = since(messages, previous)
         older = said[: await asyncio.to_thread(_first_kept, turn, said, window)]
         if len(older) < _FEWEST:
             return {"chat_id": chat_id}
-        done = await self._compact(chat_id, previous, older)
+        done = await self._compact(chat_id, turn.person, previous, older)
         _logger.info("chat %s nearly filled the model's window and was compacted", chat_id)
         return done
 
-    async def _whole(self, chat_id: ChatId) -> JsonObject:
-        asked: Compacting = {"chat_id": chat_id, "done": None, "refused": ""}
+    async def _whole(self, chat_id: ChatId, person: PersonId) -> JsonObject:
+        asked: Compacting = {"chat_id": chat_id, "person": person, "done": None, "refused": ""}
         await self.ask_plugins(asked)
         if asked["refused"]:
             raise CommandFailed(asked["refused"])
         if asked["done"] is not None:
             return asked["done"]
-        messages = await self.storage.chats.messages(chat_id)
+        messages = await self._chats(person).messages(chat_id)
         previous = newest_summary(messages)
         said = since(messages, previous)
         older = _before_last_turn(said)
         if older:
             try:
-                return await self._compact(chat_id, previous, older, is_asked=True)
+                return await self._compact(chat_id, person, previous, older, is_asked=True)
             except NothingGained:
                 pass  # the last turn is most of the chat, so sum it up, too
-        return await self._compact(chat_id, previous, said, is_asked=True)
+        return await self._compact(chat_id, person, previous, said, is_asked=True)
 
     async def _compact(
         self,
         chat_id: ChatId,
+        person: PersonId,
         previous: Message | None,
         said: Sequence[Message],
         *,
@@ -223,10 +237,11 @@ class Compactions:
         text = await self.digest(own, known, is_asked)
         summary = self._summary(text, boundary, "compacted")
         count = self._tokens_shown if is_asked else self._tokens_in_window
-        now, after = await self._now_and_after(chat_id, boundary, summary, count)
+        put = _Replacement(previous=previous, boundary=boundary, said=said, summary=summary)
+        now, after = await self._now_and_after(chat_id, person, put, count)
         if after > now:
             raise NothingGained(_NO_GAIN.format(now=now, after=after))
-        done = await self._put(chat_id, previous, boundary, said, summary)
+        done = await self._put(chat_id, person, put)
         return {**done, "tokens_before": now, "tokens_after": after}
 
     def _summary(self, text: str, boundary: Message, kind: CompactionKind) -> Message:
@@ -237,18 +252,18 @@ class Compactions:
     async def _now_and_after(
         self,
         chat_id: ChatId,
-        boundary: Message,
-        summary: Message,
+        person: PersonId,
+        put: _Replacement,
         count: Callable[[Sequence[PromptMessage]], int],
     ) -> tuple[int, int]:
         """The tokens of the next request's history, without and with the summary."""
-        messages, others = await self.storage.chats.snapshot(chat_id, SOURCE)
-        place = next((at for at, m in enumerate(messages) if m.id == boundary.id), None)
+        messages, others = await self._chats(person).snapshot(chat_id, SOURCE)
+        place = next((at for at, m in enumerate(messages) if m.id == put.boundary.id), None)
         if place is None:
             raise CommandFailed(_CHANGED)
-        shortened = (*messages[: place + 1], summary, *messages[place + 1 :])
-        now = await self._sent(messages, others)
-        after = await self._sent(shortened, others)
+        shortened = (*messages[: place + 1], put.summary, *messages[place + 1 :])
+        now = await self._sent(person, messages, others)
+        after = await self._sent(person, shortened, others)
         return await asyncio.to_thread(count, now), await asyncio.to_thread(count, after)
 
     def _tokens_shown(self, prompt: Sequence[PromptMessage]) -> int:
@@ -258,35 +273,39 @@ class Compactions:
         return prompt_tokens(prompt, self.count)
 
     async def _sent(
-        self, messages: Sequence[Message], others: Mapping[str, Any]
+        self, person: PersonId, messages: Sequence[Message], others: Mapping[str, Any]
     ) -> tuple[PromptMessage, ...]:
         """The history that the next message would send without a filter."""
         if is_of_client(others):
             history = [*await client_history(messages)]
         else:
-            history = (await self.build_history((*messages, _NEXT_MESSAGE)))[:-1]
+            files = self.storage.for_person(person).blobs
+            history = (await self.build_history((*messages, _NEXT_MESSAGE), files=files))[:-1]
         return prompt_messages("", history, _NEXT_MESSAGE.text)[:-1]
 
-    async def _put(
-        self,
-        chat_id: ChatId,
-        previous: Message | None,
-        boundary: Message,
-        said: Sequence[Message],
-        summary: Message,
-    ) -> JsonObject:
+    async def _put(self, chat_id: ChatId, person: PersonId, put: _Replacement) -> JsonObject:
         """Store a summary of the messages since the previous one, if that is still the newest."""
+        previous, summary = put.previous, put.summary
 
-        def put(document: JsonObject) -> None:
+        def change(document: JsonObject) -> None:
             found = newest_summary(messages_of(document))
             is_as_it_was = (found and found.id) == (previous and previous.id)
-            if not (is_as_it_was and insert_after(document, boundary.id, summary)):
+            if not (is_as_it_was and insert_after(document, put.boundary.id, summary)):
                 raise CommandFailed(_CHANGED)
 
-        await self.storage.chats.update(chat_id, put, creates=False)
-        words = CLEARING if is_clearing(summary) else f"{len(said):,} messages summed up"
-        await self.tell_plugins({"chat_id": chat_id, "message_id": summary.id, "words": words})
-        return {"chat_id": chat_id, "message_id": summary.id, "summarised": len(said)}
+        await self._chats(person).update(chat_id, change, creates=False)
+        count = len(put.said)
+        words = CLEARING if is_clearing(summary) else f"{count:,} messages summed up"
+        await self._tell(chat_id, person, summary, words)
+        return {"chat_id": chat_id, "message_id": summary.id, "summarised": count}
+
+    def _chats(self, person: PersonId) -> Chats:
+        return self.storage.for_person(person).chats
+
+    async def _tell(self, chat_id: ChatId, person: PersonId, summary: Message, words: str) -> None:
+        await self.tell_plugins(
+            {"chat_id": chat_id, "person": person, "message_id": summary.id, "words": words}
+        )
 
     async def _be_quiet(self, chat_id: ChatId) -> None:
         self._check_unanswered(chat_id)

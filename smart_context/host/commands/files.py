@@ -17,8 +17,8 @@ from smart_context.chat.files.attached_file import (
     link_text,
 )
 from smart_context.chat.ids import new_message_id
-from smart_context.host.commands.registry import CommandRegistry
-from smart_context.storage.ports import Blobs
+from smart_context.host.commands.registry import Caller, CommandRegistry
+from smart_context.storage.ports import Blobs, Storage
 from smart_context.vault.guarded.files import VaultFiles
 from smart_context.vault.guarded.paths import as_typed, confine
 from smart_context.vault.guarded.walk import stamp_of
@@ -33,19 +33,20 @@ MAX_URL = 2_000
 class FileCommands:
     """Attaches files of the vault to messages."""
 
-    files: Blobs
+    storage: Storage
     root: Path
 
     def register(self, commands: CommandRegistry) -> None:
         """Register the commands."""
         commands.register_all("chat", self.attach_vault_file)
 
-    async def attach_vault_file(self, path: str) -> JsonObject:
+    async def attach_vault_file(self, path: str, caller: Caller) -> JsonObject:
         """Store a copy of a file of the vault, to attach it to a message."""
         typed = as_typed(path)
         confine(self.root, typed)
         content = await run_uncancelled(lambda: _content(self.root, typed))
-        return (await self.files.put(typed, content)).to_dict()
+        blobs = self.storage.for_person(caller.person).blobs
+        return (await blobs.put(typed, content)).to_dict()
 
 
 async def attached_files(

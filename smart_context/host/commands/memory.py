@@ -16,7 +16,7 @@ from smart_context.host.access import FilesNamed, OwnChat, OwnChats
 from smart_context.host.commands.registry import Caller, CommandRegistry
 from smart_context.host.events.events import CHAT_DELETED, CHAT_SHARED, TRASH_CHANGED, Emit
 from smart_context.storage.guarded.storage import SharedStorage
-from smart_context.storage.ports import Chats
+from smart_context.storage.ports import Chats, Storage
 
 MAX_HITS = 200
 NOBODY_ELSE = "You are the only person who uses this vault: there is nobody to share with."
@@ -26,7 +26,7 @@ NOBODY_ELSE = "You are the only person who uses this vault: there is nobody to s
 class MemoryCommands:
     """The commands for whole chats."""
 
-    store: Chats
+    storage: Storage
     stop: Callable[[ChatId], Awaitable[bool]]
     repair: Callable[[ChatId], Awaitable[None]]  # repairs a chat after a crash, before it is read
     settled: Callable[[], Awaitable[None]]  # waits until plugins have handled the events so far
@@ -46,7 +46,7 @@ class MemoryCommands:
     async def load_chat(self, chat_id: ChatId, caller: Caller) -> JsonObject:
         """Give a chat's document; without messages if the chat does not exist."""
         await self.repair(chat_id)
-        return await self.store.load(chat_id, reader=_reader(caller))
+        return await self._chats(caller).load(chat_id, reader=_reader(caller))
 
     async def save_chat(
         self, chat_id: ChatId, data: Annotated[dict[str, Any], FilesNamed], caller: Caller
@@ -56,26 +56,26 @@ class MemoryCommands:
         Messages missing in the document are deleted only if this client has seen them; `kept`
         names the others.
         """
-        stored = await self.store.save(chat_id, data, reader=_reader(caller))
+        stored = await self._chats(caller).save(chat_id, data, reader=_reader(caller))
         total, kept = await asyncio.to_thread(_kept_of, data, stored)
         result: JsonObject = {"chat_id": chat_id, "total_messages": total}
         return {**result, "kept": kept} if kept else result
 
     async def list_chats(self, caller: Caller) -> JsonObject:
         """List the chats, newest first."""
-        rows = await self.store.listing.rows(caller.person)
+        rows = await self._chats(caller).listing.rows(caller.person)
         return {"chats": [row.document() for row in rows]}
 
     async def search(self, query: str, caller: Caller, limit: int = 50) -> JsonObject:
         """Find chats by their messages."""
-        hits = await self.store.listing.search(
+        hits = await self._chats(caller).listing.search(
             caller.person, query, limit=max(1, min(limit, MAX_HITS))
         )
         return {"query": query, "results": [asdict(hit) for hit in hits]}
 
-    async def find(self, chat_id: ChatId, query: str) -> JsonObject:
+    async def find(self, chat_id: ChatId, query: str, caller: Caller) -> JsonObject:
         """Find the messages of a chat that hold a text, whatever its case; oldest first."""
-        messages = await self.store.messages(chat_id)
+        messages = await self._chats(caller).messages(chat_id)
         wanted = fold(" ".join(query.split()))
 
         def found() -> list[MessageId]:
@@ -83,13 +83,14 @@ class MemoryCommands:
 
         return {"message_ids": await asyncio.to_thread(found) if wanted else []}
 
-    async def rename_chat(self, chat_id: OwnChat, title: str) -> JsonObject:
+    async def rename_chat(self, chat_id: OwnChat, title: str, caller: Caller) -> JsonObject:
         """Change a chat's title."""
-        return {"chat_id": chat_id, "title": await self.store.rename(chat_id, title)}
+        return {"chat_id": chat_id, "title": await self._chats(caller).rename(chat_id, title)}
 
     async def arrange_chats(
         self,
         chat_ids: OwnChats,
+        caller: Caller,
         folder: str | None = None,
         pinned: bool | None = None,
         archived: bool | None = None,
@@ -110,37 +111,39 @@ class MemoryCommands:
                 set_value(document, key, value)
 
         for chat_id in chat_ids:
-            await self.store.update(chat_id, arrange, since=no_messages, creates=False)
+            await self._chats(caller).update(chat_id, arrange, since=no_messages, creates=False)
         return {"chat_ids": chat_ids, **wanted}
 
-    async def delete_chat(self, chat_id: OwnChat) -> JsonObject:
+    async def delete_chat(self, chat_id: OwnChat, caller: Caller) -> JsonObject:
         """Move a chat to the trash; an answer that is under way is stopped first."""
         await self.stop(chat_id)
-        await self.store.delete(chat_id)
+        await self._chats(caller).delete(chat_id)
         self.emit(CHAT_DELETED, {"chat_id": chat_id})
         await self.settled()
         return {"chat_id": chat_id}
 
-    async def restore_chat(self, chat_id: OwnChat, deletion: str = "") -> JsonObject:
+    async def restore_chat(
+        self, chat_id: OwnChat, caller: Caller, deletion: str = ""
+    ) -> JsonObject:
         """Restore a chat from the trash: its last deletion, or the one named."""
-        await self.store.restore(chat_id, deletion)
+        await self._chats(caller).restore(chat_id, deletion)
         return {"chat_id": chat_id}
 
     async def list_trash(self, caller: Caller) -> JsonObject:
         """List the deleted chats, newest first: at most 200, and the number of all."""
-        found, total = await self.store.trash.listed(caller.person)
+        found, total = await self._chats(caller).trash.listed(caller.person)
         return {"chats": [asdict(deleted) for deleted in found], "total": total}
 
     async def purge_chat(self, chat_id: OwnChat, caller: Caller, deletion: str = "") -> JsonObject:
         """Remove a deleted chat for ever: all its deletions, or the one named."""
-        removed = await self.store.trash.purge(chat_id, deletion)
+        removed = await self._chats(caller).trash.purge(chat_id, deletion)
         self.emit(TRASH_CHANGED, {}, caller.person)
         return {"chat_id": chat_id, "removed": removed}
 
     async def empty_trash(self, caller: Caller, until: str = "") -> JsonObject:
         """Remove all deleted chats for ever, or those that were deleted by a time."""
         try:
-            return {"removed": await self.store.trash.empty(caller.person, until)}
+            return {"removed": await self._chats(caller).trash.empty(caller.person, until)}
         finally:
             self.emit(TRASH_CHANGED, {}, caller.person)
 
@@ -155,6 +158,9 @@ class MemoryCommands:
         if shared:
             self.emit(CHAT_SHARED, told)
         return {"chat_id": chat_id, "shared": shared}
+
+    def _chats(self, caller: Caller) -> Chats:
+        return self.storage.for_person(caller.person).chats
 
 
 def _reader(caller: Caller) -> str:

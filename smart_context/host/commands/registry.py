@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from smart_context.base.asking import asking, waited_for
 from smart_context.base.errors import (
     CommandFailed,
     NameTaken,
@@ -16,6 +15,7 @@ from smart_context.base.errors import (
 )
 from smart_context.base.lookups import one_request
 from smart_context.base.values import OWNER, JsonObject, PersonId
+from smart_context.base.waiting import waited_for
 from smart_context.chat.messages import ChatId
 from smart_context.host.access import Access, check_access
 from smart_context.host.commands.parameters import Parameters
@@ -24,6 +24,9 @@ from smart_context.host.models import chosen
 from smart_context.host.tasks import was_cancelled
 
 CommandHandler = Callable[..., Awaitable[Mapping[str, Any] | None]]
+
+HandlerOf = Callable[[PersonId], CommandHandler]
+"""Gives one person's handler of a command."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*\.[a-z][a-z0-9_]*")
 
@@ -63,6 +66,7 @@ def check_owner(person: PersonId) -> None:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Command:
     handler: CommandHandler
+    for_person: HandlerOf | None  # gives the handler for a caller, where each person has one
     parameters: Parameters
     owner: str
 
@@ -83,7 +87,12 @@ class CommandRegistry:
         self._commands: dict[str, _Command] = {}
 
     def register(
-        self, name: str, handler: CommandHandler, *, owner: str = ""
+        self,
+        name: str,
+        handler: CommandHandler,
+        *,
+        owner: str = "",
+        for_person: HandlerOf | None = None,
     ) -> Callable[[], None]:
         """Make a command callable.
 
@@ -91,6 +100,8 @@ class CommandRegistry:
             name: `plugin.verb`, in lower-case letters, digits and `_`.
             handler: An async function that returns a JSON object, or nothing for `{}`. Its
                 annotated parameters are the command's; one annotated `Caller` is filled in.
+            for_person: Gives the function that is called for a person, if each has one of their
+                own; all have the parameters of `handler`.
 
         Returns:
             A function that removes the command; calling it again does nothing.
@@ -110,7 +121,10 @@ class CommandRegistry:
                 f"{owner or 'the newcomer'} needs another name"
             )
         command = _Command(
-            handler=handler, parameters=Parameters.of(handler, caller_type=Caller), owner=owner
+            handler=handler,
+            for_person=for_person,
+            parameters=Parameters.of(handler, caller_type=Caller),
+            owner=owner,
         )
         self._commands[name] = command
         return lambda: self._drop(name, command)
@@ -136,26 +150,31 @@ class CommandRegistry:
         if command is None:
             raise UnknownCommand(f"no command {name!r}; system.commands lists all")
         given = command.parameters.check(name, self._with_chat(command, params, caller))
-        with asking(caller.person), one_request(), waited_for():
+        with one_request(), waited_for():
             named = command.parameters.owned(given)
             placeholders = await check_access(self._access, caller.person, named)
             given = placeholders.put_into(given, command.parameters.naming)
             if command.parameters.caller_name:
                 given[command.parameters.caller_name] = caller
             try:
-                result = _as_object(name, await self._result(name, command, given))
+                result = _as_object(name, await self._result(name, command, given, caller))
             except SmartContextError as error:
                 placeholders.take_out_of_error(error)
                 raise
             return placeholders.take_out(result)
 
-    async def _result(self, name: str, command: _Command, given: Mapping[str, Any]) -> object:
+    async def _result(
+        self, name: str, command: _Command, given: Mapping[str, Any], caller: Caller
+    ) -> object:
         command.parameters.check_chats(given)
         chat_id = given.get("chat_id")
         own = await self._model_of(chat_id) if self._model_of and isinstance(chat_id, str) else ""
         try:
             with chosen(own):
-                return await command.handler(**given)
+                handler = command.handler
+                if command.for_person is not None:
+                    handler = command.for_person(caller.person)
+                return await handler(**given)
         except SmartContextError:
             raise
         except asyncio.CancelledError as error:

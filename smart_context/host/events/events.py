@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypedDict, TypeVar
 
-from smart_context.base.values import JsonObject
+from smart_context.base.values import JsonObject, PersonId
 from smart_context.host.access import Audience
 from smart_context.host.turn import Turn
 
@@ -59,10 +59,18 @@ class ChatChanged(TypedDict):
     chat_id: str
 
 
+class ChatShown(TypedDict):
+    """A person opened a chat, or made another version of it current."""
+
+    chat_id: str
+    person: PersonId
+
+
 class ChatSummed(TypedDict):
     """A summary was added to a chat or removed from it."""
 
     chat_id: str
+    person: PersonId  # the person for whom it was
     message_id: str
     words: str
 
@@ -71,6 +79,7 @@ class Compacting(TypedDict):
     """A client wants a chat summed up; a plugin that sends only a part of it does that instead."""
 
     chat_id: str
+    person: PersonId  # the person who wants it
     done: JsonObject | None  # the plugin's result; `None` if no plugin did it
     refused: str  # why a plugin refused, for people; empty if none did
 
@@ -79,6 +88,7 @@ class ChatCopied(TypedDict):
     """A chat was made from messages of another one, `source`; `topics` are to be picked there."""
 
     chat_id: str
+    person: PersonId  # the person who made it
     source: str
     topics: list[str]
 
@@ -93,9 +103,9 @@ class Panel(TypedDict):
     url: str
 
 
-CHAT_OPENED: Event[ChatChanged] = Event("chat.opened")
+CHAT_OPENED: Event[ChatShown] = Event("chat.opened")
 """A client opened a chat; goes to plugins only."""
-CHAT_VERSION_SHOWN: Event[ChatChanged] = Event("chat.version_shown")
+CHAT_VERSION_SHOWN: Event[ChatShown] = Event("chat.version_shown")
 """Another version of a chat became current; goes to plugins only."""
 CHAT_SUMMED: Event[ChatSummed] = Event("chat.summed")
 """Messages were summed up, cleared, or are sent again (empty `words`); goes to plugins only."""

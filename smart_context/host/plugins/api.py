@@ -3,16 +3,16 @@
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Hashable, Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from smart_context.base.asking import whoever_asks
 from smart_context.base.config.endpoints import CACHE_TTL_S, Prices
 from smart_context.base.errors import NameTaken
-from smart_context.base.values import PersonId
+from smart_context.base.values import OWNER, PersonId
 from smart_context.chat.messages import Message
 from smart_context.host.access import EVERYBODY, Audience
-from smart_context.host.commands.registry import Caller, Client, CommandHandler
+from smart_context.host.commands.registry import Caller, Client, CommandHandler, HandlerOf
 from smart_context.host.events.bus import Handler, audience_of, event_name
 from smart_context.host.events.events import Event, Panel
 from smart_context.host.models import (
@@ -23,6 +23,7 @@ from smart_context.host.plugins.manifest import RESERVED_IDS, Manifest
 from smart_context.host.plugins.requests import Requests
 from smart_context.host.plugins.services import Services
 from smart_context.host.tasks import TaskOwner
+from smart_context.storage.ports import Storage
 
 P = TypeVar("P")
 T = TypeVar("T")
@@ -49,7 +50,9 @@ class PluginContext:
         documents: JSON objects beside chats, for data of the plugin; deleted and restored with
             the chat.
         files: The files that are attached to messages, by storage key.
-        storage: All storage of the vault; `chats`, `documents` and `files` are parts of it.
+        storage: All storage of the vault, of all its people; `chats`, `documents` and `files` are
+            parts of it. `for_person` gives a context with one person's share.
+        person: The person whose share `storage` is; the owner of the installation for all of it.
         notes: The vault's notes, with one index that all plugins share.
         access: Decides who may use what.
         vault: The vault's folder, for reading.
@@ -68,21 +71,34 @@ class PluginContext:
         self.plugin_id = manifest.id
         self.settings = settings
         self.logger = logging.getLogger(f"smart_context.plugins.{manifest.id}")
-        self.storage = services.storage
-        self.chats = services.storage.chats
-        self.documents = services.storage.documents
-        self.files = services.storage.blobs
         self.notes = services.notes
         self.access = services.access
         self.vault = services.current.config.root
         self.trust = services.trust
         self.child = services.children.texts
-        self.requests = Requests(services)
         self._manifest = manifest
         self._services = services
         self._own_files = own_files
         self._undo: list[Callable[[], None]] = []
         self._tasks = TaskOwner(f"plugin {manifest.id}")
+        self._use(OWNER, services.storage)
+
+    def for_person(self, person: PersonId) -> "PluginContext":
+        """This context for the work that one person asks for: it reaches what they may use.
+
+        Its registrations are those of this context.
+        """
+        own = copy(self)
+        own._use(person, self._services.storage.for_person(person))  # noqa: SLF001 - of this class
+        return own
+
+    def _use(self, person: PersonId, storage: Storage) -> None:
+        self.person = person
+        self.storage = storage
+        self.chats = storage.chats
+        self.documents = storage.documents
+        self.files = storage.blobs
+        self.requests = Requests(self._services, storage.blobs)
 
     @property
     def models(self) -> Models:
@@ -130,8 +146,14 @@ class PluginContext:
         bus = self._services.bus
         return self._undone_later(bus.subscribe(event, handler, priority, owner=self.plugin_id))
 
-    def register_command(self, name: str, handler: CommandHandler) -> Callable[[], None]:
+    def register_command(
+        self, name: str, handler: CommandHandler, *, for_person: HandlerOf | None = None
+    ) -> Callable[[], None]:
         """Let clients call an async function; its annotated parameters are checked.
+
+        Args:
+            for_person: Gives the function that is called for a person, if each has one of their
+                own, such as a method of an object with `context.for_person(person)`.
 
         Raises:
             NameTaken: If the name is taken, or does not begin with the plugin's id.
@@ -142,7 +164,8 @@ class PluginContext:
         if name not in self._manifest.commands:
             self.logger.warning("%s is not listed under commands in plugin.toml", name)
         commands = self._services.commands
-        return self._undone_later(commands.register(name, handler, owner=self.plugin_id))
+        undo = commands.register(name, handler, owner=self.plugin_id, for_person=for_person)
+        return self._undone_later(undo)
 
     def register_panel(
         self,
@@ -196,7 +219,7 @@ class PluginContext:
 
     async def build_history(self, messages: Sequence[Message]) -> list[Message]:
         """The messages that a turn would send, from stored ones, the current one last."""
-        return await self._services.build_history(messages)
+        return await self._services.build_history(messages, files=self.files)
 
     async def sum_up(self, messages: Sequence[Message], instructions: str = "") -> str:
         """A summary of messages in Markdown, by a model; without one, of quoted sentences.
@@ -218,7 +241,7 @@ class PluginContext:
         Args:
             chat_id: The chat; created when it does not exist.
             stream: Clients get the answer piece by piece.
-            person: The person who asks; by default the one on whose behalf the plugin works.
+            person: The person who asks; by default the one of `for_person`, else the owner.
 
         Returns:
             The ids of question and answer, when the turn is over.
@@ -226,7 +249,7 @@ class PluginContext:
         Raises:
             SmartContextError: If the turn failed, with the reason; the text so far is saved.
         """
-        caller = Caller(person or whoever_asks())
+        caller = Caller(person or self.person)
         asked = {"chat_id": chat_id, "message": message, "stream": stream}
         result = await self._services.commands.call("chat.send", asked, caller)
         return list(result["message_ids"])

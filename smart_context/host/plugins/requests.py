@@ -20,13 +20,15 @@ from smart_context.host.turn import Turn
 from smart_context.host.turns.rounds import AnswerListeners
 from smart_context.llm.connections import endpoint_of_choice
 from smart_context.llm.tokens import TokenCounter
+from smart_context.storage.ports import Blobs
 
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """Makes requests as a turn would send them."""
+    """Makes requests as a turn would send them, for one person."""
 
     _services: Services
+    _files: Blobs  # the attached files that the person may read
 
     @property
     def window(self) -> Window | None:
@@ -96,17 +98,18 @@ class Requests:
             id=MessageId("draft"),
             role="user",
             content=text,
-            files=await attached_files(self._services.storage.blobs, files),
+            files=await attached_files(self._files, files),
             links=tuple(link for link, _ in described),
         )
         if not (draft.files or draft.links):
             return draft
         unstored = {link["storage_key"]: text for link, text in described}
-        return (await self._services.build_history((draft,), unstored=unstored))[-1]
+        build = self._services.build_history
+        return (await build((draft,), files=self._files, unstored=unstored))[-1]
 
     async def attached_text(self, key: str) -> str:
         """The whole text of an attached file; empty if there is none."""
-        return await self._services.storage.blobs.read(key) or ""
+        return await self._files.read(key) or ""
 
     async def completed(self, request: Request) -> Request:
         """A request as it would be sent, within the model's window.
@@ -114,7 +117,7 @@ class Requests:
         Raises:
             RequestTooLong: If it can't be made short enough.
         """
-        return await self._services.pipeline.completion.completed(request)
+        return await self._services.pipeline.completion.completed(request, self._files)
 
     async def ask(self, turn: Turn, on_text: Callable[[str], None]) -> None:
         """Ask the chat model the request of a turn outside of any chat.

@@ -35,7 +35,6 @@ MAX_IMAGES = 8
 class RequestCompletion:
     """The last changes to a request, the same for a turn and for its preview."""
 
-    files: Blobs
     endpoint: Callable[[], EndpointSettings | None]  # the current chat model, if one is configured
     known: KnownModels  # the facts about models from their servers
 
@@ -85,14 +84,18 @@ class RequestCompletion:
         if endpoint := self.endpoint():
             await self.known.keep_guess(endpoint)
 
-    async def completed(self, request: Request) -> Request:
-        """The request as it would be sent; raises `RequestTooLong` if it would be refused."""
-        return await within(self.window, await self.with_images(request))
+    async def completed(self, request: Request, files: Blobs) -> Request:
+        """The request as it would be sent; raises `RequestTooLong` if it would be refused.
 
-    async def with_images(self, request: Request) -> Request:
+        Args:
+            files: The attached files that the person who asks may read.
+        """
+        return await within(self.window, await self.with_images(request, files))
+
+    async def with_images(self, request: Request, files: Blobs) -> Request:
         """The request in the model's order and, if the model can see them, with its images."""
         keys = self.image_keys(request)
-        found = {key: uri for key in keys if (uri := await self.files.data_uri(key))}
+        found = {key: uri for key in keys if (uri := await files.data_uri(key))}
         endpoint = self.endpoint()
         return replace(
             request,

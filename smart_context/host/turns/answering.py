@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field, replace
 from datetime import UTC, datetime
 
-from smart_context.base.asking import waited_for
 from smart_context.base.errors import ChatBusy, CommandFailed, SmartContextError
 from smart_context.base.threads import run_uncancelled
 from smart_context.base.times import utc_stamp
 from smart_context.base.values import JsonObject, PersonId
+from smart_context.base.waiting import waited_for
 from smart_context.chat.documents.document import Since, since_message
 from smart_context.chat.ids import new_message_id
 from smart_context.chat.messages import Arrived, ChatId, Message, MessageId
@@ -27,7 +27,7 @@ from smart_context.host.turns.pipeline import Pipeline
 from smart_context.host.turns.unsaved import UnsavedAnswers
 from smart_context.llm.models import hearing_waits
 from smart_context.llm.offline.stored import stored_answer
-from smart_context.storage.ports import AnswerClaimed, AnswerJournal, Answers, Chats
+from smart_context.storage.ports import AnswerClaimed, AnswerJournal, Storage
 
 _KEPT = "The server keeps it and saves it as soon as it can."
 
@@ -38,8 +38,7 @@ _logger = logging.getLogger(__name__)
 class TurnParts:
     """The parts that every turn needs."""
 
-    store: Chats
-    answers: Answers  # keeps answers through a crash while they are written
+    storage: Storage  # of all people; a turn uses the part of its person
     unsaved: UnsavedAnswers  # keeps answers that the disk refused
     pipeline: Pipeline  # takes a turn through its phases
     build_history: HistoryBuilder  # makes a history from stored messages
@@ -76,8 +75,9 @@ class Answering:
     _stop_requested: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
+        self._storage = self.parts.storage.for_person(self.person)
         news = AnswerNews(self.parts.emit, self.chat_id, new_message_id())
-        journal = self.parts.answers.journal(self.chat_id, news.message_id)
+        journal = self.parts.storage.answers.journal(self.chat_id, news.message_id)
         self.answer = ArrivingAnswer(news, journal, self.streaming)
         self._created_at = self.parts.now()
 
@@ -116,7 +116,7 @@ class Answering:
             brought[:] = [stored_answer(document, questions[0].text)]
             transcript.append(document, place)
 
-        await self.parts.store.update(self.chat_id, write, since=self.since)
+        await self._storage.chats.update(self.chat_id, write, since=self.since)
         choose(choices[0])
         await run_uncancelled(self.answer.journal.reserve)
         question = questions[0]
@@ -151,7 +151,7 @@ class Answering:
             turn, arrived=self.answer.text_after_steps, created_at=self._created_at
         )
         try:
-            await self.parts.store.update(
+            await self._storage.chats.update(
                 turn.chat_id,
                 lambda document: transcript.put(document, answer),
                 since=since_message(answer.id),
@@ -208,10 +208,10 @@ class Answering:
     async def _with_history(self, turn: Turn) -> Request:
         """The request with the messages up to the question, and the texts attached to that."""
         question = turn.question
-        stored = await self.parts.store.messages(self.chat_id)
+        stored = await self._storage.chats.messages(self.chat_id)
         places = [place for place, message in enumerate(stored) if message.id == question.id]
         asked = stored[: places[0] + 1] if places else (*stored, question)
-        built = await self.parts.build_history(asked)
+        built = await self.parts.build_history(asked, files=self._storage.blobs)
         sent = next((message for message in built if message.id == question.id), question)
         return replace(
             turn.request,

@@ -25,6 +25,7 @@ from smart_context.host.tasks import was_cancelled
 from smart_context.host.turn import Turn
 from smart_context.host.turns.rounds import AnswerListeners, Rounds
 from smart_context.llm.offline.stored import StoredAnswer
+from smart_context.storage.ports import Storage
 
 _BEFORE_THE_MODEL = (
     PIPELINE_START,
@@ -45,6 +46,7 @@ class Pipeline:
     models: Callable[[], Models]  # gives the current models; they may change between turns
     support: ToolSupport
     completion: RequestCompletion
+    storage: Storage  # of all people; a turn's images are those that its person may see
 
     async def ask(self, turn: Turn, heard: AnswerListeners) -> None:
         """Run the phases up to the model's answer, which goes to `turn.response`.
@@ -71,7 +73,9 @@ class Pipeline:
             fits := self.completion.fitting_window(self.completion.endpoint())
         ):
             turn.window, turn.refused_above = fits, fits.tokens
-        turn.request = await self.completion.with_images(turn.request)
+        turn.request = await self.completion.with_images(
+            turn.request, self.storage.for_person(turn.person).blobs
+        )
         turn.is_extracted = models.chat_is_embedded
         is_stored = turn.is_extracted and turn.stored_answer
         rounds = Rounds(

@@ -28,10 +28,10 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from smart_context.base.asking import is_waited_for
 from smart_context.base.config import EndpointSettings
 from smart_context.base.errors import ModelFailed
 from smart_context.base.text.names import storable, storable_value
+from smart_context.base.waiting import is_waited_for
 from smart_context.llm.echoes import RepeatedKeys, RepeatedKeysStream
 from smart_context.llm.estimating import beginning
 from smart_context.llm.failures import (

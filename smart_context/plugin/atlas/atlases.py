@@ -228,9 +228,10 @@ class Atlases:
         async with mine.lock:
             if not mine.is_loaded:
                 await self._load(person, mine)
-            states = await self.storage.chats.listing.revisions(person, *document_names(person))
+            listing = self.storage.for_person(person).chats.listing
+            states = await listing.revisions(person, *document_names(person))
             if states != mine.states or not mine.rows:
-                mine.rows = await self.storage.chats.listing.rows(person)
+                mine.rows = await listing.rows(person)
                 mine.states = states
             before = mine.archive.chats
             here = {row.id for row in mine.rows}
@@ -249,7 +250,7 @@ class Atlases:
         entries = await asyncio.to_thread(self._kept.read, person)
         try:
             document = await asyncio.to_thread(
-                self.storage.vault_documents.read, *_place_of(person)
+                self.storage.for_person(person).vault_documents.read, *_place_of(person)
             )
         except StoreFailed as error:
             self.logger.warning("The atlas is built again: %s", error)
@@ -346,8 +347,9 @@ class Atlases:
         if not row.message_count:
             return nothing
         try:
-            chat = await self.storage.chats.snapshot(row.id, *READ_KEYS)
-            documents = await self.storage.documents.read(row.id, *document_names(person))
+            storage = self.storage.for_person(person)
+            chat = await storage.chats.snapshot(row.id, *READ_KEYS)
+            documents = await storage.documents.read(row.id, *document_names(person))
         except SmartContextError as error:
             self.logger.warning("The chat %s is not in the atlas: %s", row.id, error)
             return nothing
@@ -386,7 +388,9 @@ class Atlases:
             document = to_document(atlas) | {"built_at": mine.built_at}
             try:
                 await asyncio.to_thread(
-                    self.storage.vault_documents.write, *_place_of(person), document
+                    self.storage.for_person(person).vault_documents.write,
+                    *_place_of(person),
+                    document,
                 )
             except StoreFailed as error:
                 self.logger.warning("The atlas can't be kept: %s", error)

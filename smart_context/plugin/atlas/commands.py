@@ -50,7 +50,7 @@ class BackgroundExtraction:
     """Finds topics, newest chats first, one chat at a time; gives way to running turns."""
 
     atlases: Atlases
-    extract: Callable[[ChatId], Coroutine[Any, Any, None]]
+    extract: Callable[[PersonId, ChatId], Coroutine[Any, Any, None]]
     is_running: Callable[[ChatId], bool]
     latest: Latest
     logger: logging.Logger
@@ -114,7 +114,7 @@ class BackgroundExtraction:
             for chat_id in waiting[:_LOOK_AGAIN_EVERY]:
                 await self._free.wait()
                 if not self.is_running(chat_id) and not self.is_paused(person):
-                    await self._find(chat_id, mine.archive.chats[chat_id].revision)
+                    await self._find(person, chat_id, mine.archive.chats[chat_id].revision)
 
     async def _refreshed(self, person: PersonId) -> PersonsAtlas:
         try:
@@ -134,12 +134,12 @@ class BackgroundExtraction:
             and not self.is_running(row.id)
         ]
 
-    async def _find(self, chat_id: ChatId, revision: str) -> None:
+    async def _find(self, person: PersonId, chat_id: ChatId, revision: str) -> None:
         """Find one chat's topics; after a failure it is tried again once the chat has changed."""
 
         async def work() -> None:
             try:
-                await self.extract(chat_id)
+                await self.extract(person, chat_id)
             except SmartContextError as error:
                 self.logger.warning("No topics were found in the chat %s: %s", chat_id, error)
 

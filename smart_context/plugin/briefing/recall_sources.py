@@ -4,8 +4,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from cachetools import LRUCache
@@ -54,6 +53,15 @@ class _RecallSource(NamedTuple):
     hidden: frozenset[MessageId]
 
 
+MadeRecalls = LRUCache[ChatId, tuple[_RecallSource, RecalledChat]]
+"""Chats as recalls send them, each with what it was made from."""
+
+
+def no_recalls() -> MadeRecalls:
+    """Room for the last chats."""
+    return LRUCache(MAX_CHATS)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecalledMessages:
     """Reads the messages of recalls."""
@@ -62,9 +70,7 @@ class RecalledMessages:
     sidecars: Sidecars
     access: Access
     logger: logging.Logger
-    _made: LRUCache[ChatId, tuple[_RecallSource, RecalledChat]] = field(
-        init=False, default_factory=partial(LRUCache, MAX_CHATS)
-    )
+    made: MadeRecalls  # the last chats that were read; common to all people
 
     async def content(self, chat_id: ChatId, recall: Recall) -> RecallContent:
         """The current content of a chat's recall; never fails.
@@ -104,10 +110,10 @@ class RecalledMessages:
             self.logger.warning("the chat %s can't be recalled: %s", chat_id, error)
             return None
         source = _RecallSource(messages, title_from(others.get("title"), messages), hidden)
-        made = self._made.get(chat_id)
+        made = self.made.get(chat_id)
         if made is None or made[0] != source:
             units = await asyncio.to_thread(_units, chat_id, source)
-            made = self._made[chat_id] = source, RecalledChat(title=source.title, units=units)
+            made = self.made[chat_id] = source, RecalledChat(title=source.title, units=units)
         return made[1]
 
 

@@ -17,16 +17,15 @@ from weakref import WeakValueDictionary
 
 from cachetools import LRUCache
 
-from smart_context.base.asking import asking, whoever_asks
 from smart_context.base.errors import StoreFailed
 from smart_context.base.lookups import Lookups
-from smart_context.base.values import PersonId
+from smart_context.base.values import OWNER, PersonId
 from smart_context.chat.documents.choices import CHOICES, choices_name, unreadable_in
 from smart_context.chat.messages import ChatId, MessageId
 from smart_context.plugin.choices.message_topics import TopicName
 from smart_context.plugin.choices.state import FilterState, merged
 from smart_context.plugin.choices.topic_edits import TopicEdits
-from smart_context.storage.ports import ChatDocuments, Conflict, Document
+from smart_context.storage.ports import ChatDocuments, Conflict, Document, Storage
 from smart_context.topics.stored import from_assignments, seen_in, to_assignments
 from smart_context.topics.values import Topic
 
@@ -132,13 +131,60 @@ OnChange = Callable[[ChatId, ChatSidecar, FilterState], None]
 """Called after a change with the side-car before it and the state after it."""
 
 
+class SidecarMemory:
+    """The side-cars of all people that are in memory, and the locks for writing them."""
+
+    def __init__(self) -> None:
+        self.known: LRUCache[_Key, StoredSidecar] = LRUCache(MAX_CHATS_IN_MEMORY)
+        self.unstored: LRUCache[_Key, ChatSidecar] = LRUCache(MAX_CHATS_IN_MEMORY)
+        self.is_current: Lookups[_Key, bool] = Lookups()
+        self.unreadable: set[_Key] = set()
+        self._revisions: LRUCache[ChatId, int] = LRUCache(MAX_CHATS_IN_MEMORY)
+        self._changed_elsewhere: list[Callable[[ChatId], None]] = []
+        self._locks: WeakValueDictionary[ChatId, asyncio.Lock] = WeakValueDictionary()
+
+    def on_changed_elsewhere(self, listener: Callable[[ChatId], None]) -> None:
+        """Call a function when another process has changed a side-car that is in memory."""
+        self._changed_elsewhere.append(listener)
+
+    def tell_changed_elsewhere(self, chat_id: ChatId) -> None:
+        """Call the functions of `on_changed_elsewhere`."""
+        for listener in self._changed_elsewhere:
+            listener(chat_id)
+
+    def lock(self, chat_id: ChatId) -> asyncio.Lock:
+        """The lock for writing a chat's side-cars; each chat has its own."""
+        return self._locks.setdefault(chat_id, asyncio.Lock())
+
+    def people(self, chat_id: ChatId) -> Sequence[PersonId]:
+        """The people whose choices for a chat are in memory."""
+        found = [person for chat, person in [*self.known, *self.unstored] if chat == chat_id]
+        return list(dict.fromkeys(found))
+
+    def revision(self, chat_id: ChatId) -> int:
+        """A number that grows with each change that this process makes or sees."""
+        return self._revisions.get(chat_id, 0)
+
+    def count_change(self, chat_id: ChatId) -> None:
+        """Let `revision` grow."""
+        self._revisions[chat_id] = self.revision(chat_id) + 1
+
+    def forget(self, chat_id: ChatId) -> None:
+        """Forget the side-cars of a deleted chat."""
+        for kept in (self.known, self.unstored):
+            for key in [key for key in kept if key[0] == chat_id]:
+                kept.pop(key, None)
+        self._revisions.pop(chat_id, None)
+
+
 class Sidecars:
-    """Reads and changes the side-cars of chats.
+    """Reads and changes one person's side-cars of chats.
 
     A chat that is not stored has no side-cars: choices for it stay in memory until `keep_state`.
     In a shared chat, each person has their own choices; the edits of its topics are common to all.
 
     Args:
+        memory: The side-cars in memory, common to all people.
         on_change: Called after each change of a filter's state, except by `restore`.
     """
 
@@ -147,22 +193,15 @@ class Sidecars:
         documents: ChatDocuments,
         logger: logging.Logger,
         *,
+        person: PersonId = OWNER,
+        memory: SidecarMemory | None = None,
         on_change: OnChange = lambda _chat, _before, _after: None,
     ) -> None:
         self._documents = documents
         self._logger = logger
+        self._person = person
+        self._memory = memory or SidecarMemory()
         self._on_change = on_change
-        self._changed_elsewhere: list[Callable[[ChatId], None]] = []
-        self._known: LRUCache[_Key, StoredSidecar] = LRUCache(MAX_CHATS_IN_MEMORY)
-        self._unstored: LRUCache[_Key, ChatSidecar] = LRUCache(MAX_CHATS_IN_MEMORY)
-        self._revisions: LRUCache[ChatId, int] = LRUCache(MAX_CHATS_IN_MEMORY)
-        self._is_current: Lookups[_Key, bool] = Lookups()
-        self._unreadable: set[_Key] = set()
-        self._locks: WeakValueDictionary[ChatId, asyncio.Lock] = WeakValueDictionary()
-
-    def on_changed_elsewhere(self, listener: Callable[[ChatId], None]) -> None:
-        """Call a function when another process has changed a side-car that `of` returned."""
-        self._changed_elsewhere.append(listener)
 
     async def of(self, chat_id: ChatId) -> ChatSidecar:
         """The side-car of a chat; the same object as long as nothing has changed.
@@ -179,49 +218,23 @@ class Sidecars:
 
     async def shown(self, chat_id: ChatId) -> ChatSidecar:
         """The side-car for display: like `of`, but `problem` says why the choices can't be read."""
-        key = _key(chat_id)
-        if key in self._unstored:
-            return self._unstored[key]
-        if key in self._known and self._is_current.get(key):
-            return self._known[key].sidecar
+        key = self._key(chat_id)
+        if key in self._memory.unstored:
+            return self._memory.unstored[key]
+        if key in self._memory.known and self._memory.is_current.get(key):
+            return self._memory.known[key].sidecar
         try:
             known = await self._read(chat_id)
         except StoreFailed as error:
             self._warn(chat_id, error)
-            last = self._known.get(key)
+            last = self._memory.known.get(key)
             return last.sidecar if last else ChatSidecar(problem=_unreadable(str(error)))
-        self._unreadable.discard(key)
+        self._memory.unreadable.discard(key)
         return known.sidecar
-
-    def people(self, chat_id: ChatId) -> Sequence[PersonId]:
-        """The people whose choices for a chat are in memory."""
-        found = [person for chat, person in [*self._known, *self._unstored] if chat == chat_id]
-        return list(dict.fromkeys(found))
-
-    async def picked(self, chat_id: ChatId) -> frozenset[str]:
-        """The topics picked by the person who asks and by `people`."""
-        labels: set[str] = set()
-        for person in {whoever_asks(), *self.people(chat_id)}:
-            with asking(person):
-                labels.update((await self.shown(chat_id)).state.active_topics)
-        return frozenset(labels)
-
-    async def check(self, chat_id: ChatId) -> None:
-        """Read a side-car that was read before again, to notice changes by other processes."""
-        for person in [person for chat, person in [*self._known] if chat == chat_id]:
-            with asking(person):
-                await self.shown(chat_id)
 
     def revision(self, chat_id: ChatId) -> int:
         """A number that grows with each change that this process makes or sees."""
-        return self._revisions.get(chat_id, 0)
-
-    def forget(self, chat_id: ChatId) -> None:
-        """Forget the side-car of a deleted chat."""
-        for kept in (self._known, self._unstored):
-            for key in [key for key in kept if key[0] == chat_id]:
-                kept.pop(key, None)
-        self._revisions.pop(chat_id, None)
+        return self._memory.revision(chat_id)
 
     async def change_state(
         self, chat_id: ChatId, change: Callable[[FilterState], FilterState], *, stored: bool
@@ -236,7 +249,7 @@ class Sidecars:
         Raises:
             StoreFailed: If the disk refuses; the state is unchanged.
         """
-        async with self._lock(chat_id):
+        async with self._memory.lock(chat_id):
             before, after = await self._change(chat_id, change, stored=stored)
         if after != before.state:
             self._on_change(chat_id, before, after)
@@ -264,7 +277,7 @@ class Sidecars:
             changed = facts.deny(ids, *topics) if is_apart else facts.say(ids, topics)
             return state.with_messages(changed)
 
-        async with self._lock(chat_id):
+        async with self._memory.lock(chat_id):
             await self._change(chat_id, change, stored=True)
 
     async def restore(
@@ -275,7 +288,7 @@ class Sidecars:
         Raises:
             StoreFailed: If the disk refuses; the state is unchanged.
         """
-        async with self._lock(chat_id):
+        async with self._memory.lock(chat_id):
             await self._change(chat_id, lambda now: merged(instead_of, now, state), stored=stored)
 
     async def keep_state(self, chat_id: ChatId) -> None:
@@ -284,7 +297,7 @@ class Sidecars:
         Raises:
             StoreFailed: If the disk refuses; the state stays in memory.
         """
-        async with self._lock(chat_id):
+        async with self._memory.lock(chat_id):
             await self._store_chosen(chat_id)
 
     async def keep_topics(
@@ -332,12 +345,8 @@ class Sidecars:
             )
             return replace(known, sidecar=sidecar, members=stored)
 
-        async with self._lock(chat_id):
+        async with self._memory.lock(chat_id):
             await self._written(chat_id, write)
-
-    def _lock(self, chat_id: ChatId) -> asyncio.Lock:
-        """The lock for writing a chat's side-cars; each chat has its own."""
-        return self._locks.setdefault(chat_id, asyncio.Lock())
 
     async def _change(
         self, chat_id: ChatId, change: Callable[[FilterState], FilterState], *, stored: bool
@@ -348,17 +357,17 @@ class Sidecars:
             return await self._write_state(chat_id, change)
         before = await self.shown(chat_id)
         after = change(before.state)
-        self._unstored[_key(chat_id)] = replace(before, state=after)
-        self._count_change(chat_id)
+        self._memory.unstored[self._key(chat_id)] = replace(before, state=after)
+        self._memory.count_change(chat_id)
         return before, after
 
     async def _store_chosen(self, chat_id: ChatId) -> None:
         """Write the choices that were made before the chat had a file."""
-        chosen = self._unstored.get(_key(chat_id))
+        chosen = self._memory.unstored.get(self._key(chat_id))
         if chosen is not None:
             start = FilterState()
             await self._write_state(chat_id, lambda now: merged(start, now, chosen.state))
-            self._unstored.pop(_key(chat_id), None)
+            self._memory.unstored.pop(self._key(chat_id), None)
 
     async def _write_state(
         self, chat_id: ChatId, change: Callable[[FilterState], FilterState]
@@ -380,7 +389,7 @@ class Sidecars:
     async def _write(
         self, chat_id: ChatId, known: StoredSidecar, state: FilterState
     ) -> StoredSidecar:
-        name, edits = document_names(_key(chat_id)[1])[0], known.edits
+        name, edits = document_names(self._person)[0], known.edits
         is_own = edits is known.filter
         if not is_own and state.edits != known.sidecar.state.edits:
             if _problem_of(edits):
@@ -426,35 +435,73 @@ class Sidecars:
         Raises:
             StoreFailed: If the disk refuses.
         """
-        key = _key(chat_id)
-        last = self._known.get(key)
-        names = document_names(key[1])
+        key = self._key(chat_id)
+        last = self._memory.known.get(key)
+        names = document_names(self._person)
         read = await self._documents.read(chat_id, *names, known=last.documents if last else ())
         known = read_sidecar(read, last)
-        if self._known.get(key) is last:  # otherwise a newer state was written meanwhile
+        if self._memory.known.get(key) is last:  # otherwise a newer state was written meanwhile
             self._remember(chat_id, known)
-            self._is_current.keep(key, value=True)
+            self._memory.is_current.keep(key, value=True)
             if last is not None and known.sidecar != last.sidecar:
-                for listener in self._changed_elsewhere:
-                    listener(chat_id)
+                self._memory.tell_changed_elsewhere(chat_id)
         return known
 
     def _remember(self, chat_id: ChatId, known: StoredSidecar) -> None:
-        key = _key(chat_id)
-        last = self._known.get(key)
+        key = self._key(chat_id)
+        last = self._memory.known.get(key)
         if last is not None and last is not known:
-            self._count_change(chat_id)
-        self._known[key] = known
-
-    def _count_change(self, chat_id: ChatId) -> None:
-        self._revisions[chat_id] = self.revision(chat_id) + 1
+            self._memory.count_change(chat_id)
+        self._memory.known[key] = known
 
     def _warn(self, chat_id: ChatId, error: StoreFailed) -> None:
-        key = _key(chat_id)
-        if key not in self._unreadable:
-            self._unreadable.add(key)
+        key = self._key(chat_id)
+        if key not in self._memory.unreadable:
+            self._memory.unreadable.add(key)
             self._logger.warning("The choices for chat %s can't be read: %s", chat_id, error)
 
+    def _key(self, chat_id: ChatId) -> _Key:
+        return chat_id, self._person
 
-def _key(chat_id: ChatId) -> _Key:
-    return chat_id, whoever_asks()
+
+class PeopleSidecars:
+    """The side-cars of all who use a vault.
+
+    Args:
+        storage: The whole storage.
+        on_change: Called after each change of a person's filter.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        logger: logging.Logger,
+        *,
+        on_change: Callable[[PersonId], OnChange],
+    ) -> None:
+        self._storage = storage
+        self._logger = logger
+        self._on_change = on_change
+        self.memory = SidecarMemory()
+
+    def of(self, person: PersonId) -> Sidecars:
+        """One person's side-cars."""
+        return Sidecars(
+            self._storage.for_person(person).documents,
+            self._logger,
+            person=person,
+            memory=self.memory,
+            on_change=self._on_change(person),
+        )
+
+    async def picked(self, chat_id: ChatId, person: PersonId) -> frozenset[str]:
+        """The topics of a chat picked by a person, and by all whose choices are in memory."""
+        labels: set[str] = set()
+        for each in {person, *self.memory.people(chat_id)}:
+            labels.update((await self.of(each).shown(chat_id)).state.active_topics)
+        return frozenset(labels)
+
+    async def check(self, chat_id: ChatId) -> None:
+        """Read side-cars that were read before again, to notice changes by other processes."""
+        for person in [person for chat, person in [*self.memory.known] if chat == chat_id]:
+            await self.of(person).shown(chat_id)

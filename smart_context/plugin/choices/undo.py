@@ -6,10 +6,9 @@ from typing import Any
 
 from cachetools import LRUCache
 
-from smart_context.base.asking import whoever_asks
 from smart_context.base.text.saying import said
 from smart_context.base.text.scores import counted
-from smart_context.base.values import PersonId
+from smart_context.base.values import OWNER, PersonId
 from smart_context.chat.messages import ChatId, MessageId
 from smart_context.plugin.choices.sidecars import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
@@ -118,11 +117,24 @@ class UndoPreview:
     moves: tuple[Move, ...] = ()  # the moves between topics, if these are the last step
 
 
-class UndoSteps:
-    """Each person's last steps in each chat; the oldest steps and chats are forgotten."""
+class StepMemory:
+    """The last steps of all people; the oldest chats are forgotten."""
 
     def __init__(self) -> None:
-        self._steps: LRUCache[tuple[ChatId, PersonId], list[UndoStep]] = LRUCache(MAX_CHATS)
+        self.steps: LRUCache[tuple[ChatId, PersonId], list[UndoStep]] = LRUCache(MAX_CHATS)
+
+    def forget(self, chat_id: ChatId) -> None:
+        """Forget the steps of a deleted chat."""
+        for key in [key for key in self.steps if key[0] == chat_id]:
+            self.steps.pop(key, None)
+
+
+class UndoSteps:
+    """One person's last steps in each chat; the oldest steps are forgotten."""
+
+    def __init__(self, person: PersonId = OWNER, memory: StepMemory | None = None) -> None:
+        self._person = person
+        self._steps = (memory or StepMemory()).steps
 
     def record(self, chat_id: ChatId, before: ChatSidecar, after: FilterState) -> None:
         """Remember a choice."""
@@ -130,11 +142,12 @@ class UndoSteps:
 
     def push(self, chat_id: ChatId, step: UndoStep) -> None:
         """Remember a step."""
-        self._steps[_key(chat_id)] = [*self._steps.get(_key(chat_id), ()), step][-MAX_STEPS:]
+        key = self._key(chat_id)
+        self._steps[key] = [*self._steps.get(key, ()), step][-MAX_STEPS:]
 
     def pop(self, chat_id: ChatId) -> UndoStep | None:
         """Remove and return the last step; `None` when there is none."""
-        steps = self._steps.get(_key(chat_id))
+        steps = self._steps.get(self._key(chat_id))
         return steps.pop() if steps else None
 
     def amend(
@@ -146,7 +159,7 @@ class UndoSteps:
         replaced: tuple[str, ...] = (),
     ) -> None:
         """Add the edit of the topics, or the notes that were added, to the last step."""
-        steps = self._steps.get(_key(chat_id))
+        steps = self._steps.get(self._key(chat_id))
         if steps:
             steps[-1] = replace(steps[-1], topics=topics, notes=notes, replaced=replaced)
 
@@ -156,27 +169,21 @@ class UndoSteps:
 
     def drop_summary(self, chat_id: ChatId, message_id: MessageId) -> None:
         """Forget the step of a summary that was removed."""
-        steps = self._steps.get(_key(chat_id), ())
+        steps = self._steps.get(self._key(chat_id), ())
         kept = [s for s in steps if s.summary is None or s.summary.message_id != message_id]
         if len(kept) < len(steps):
-            self._steps[_key(chat_id)] = kept
+            self._steps[self._key(chat_id)] = kept
 
     def undoable(self, chat_id: ChatId) -> UndoPreview:
         """The steps of a chat that can be undone."""
-        steps = self._steps.get(_key(chat_id))
+        steps = self._steps.get(self._key(chat_id))
         if not steps:
             return UndoPreview()
         moves = steps[-1].topics.moves if isinstance(steps[-1].topics, TopicMoves) else ()
         return UndoPreview(count=len(steps), words=steps[-1].words, moves=moves)
 
-    def forget(self, chat_id: ChatId) -> None:
-        """Forget the steps of a deleted chat."""
-        for key in [key for key in self._steps if key[0] == chat_id]:
-            self._steps.pop(key, None)
-
-
-def _key(chat_id: ChatId) -> tuple[ChatId, PersonId]:
-    return chat_id, whoever_asks()
+    def _key(self, chat_id: ChatId) -> tuple[ChatId, PersonId]:
+        return chat_id, self._person
 
 
 def difference_in_words(now: FilterState, before: FilterState) -> str:

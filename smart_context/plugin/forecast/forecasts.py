@@ -12,7 +12,6 @@ from functools import cached_property, partial
 import numpy as np
 from cachetools import LRUCache
 
-from smart_context.base.asking import person_asking
 from smart_context.base.threads import give_way
 from smart_context.base.values import CountTokens, JsonObject, PersonId
 from smart_context.chat.messages import ChatId, Message, MessageId
@@ -233,10 +232,27 @@ class _KeptBriefing:
     read_at: float
 
 
+@dataclass(frozen=True, slots=True)
+class ForecastMemory:
+    """The latest forecasts and briefings of all people."""
+
+    forecasts: LRUCache[tuple[ChatId, ForecastKey, bool], _KeptForecast] = field(
+        default_factory=lambda: kept_of_chats(MAX_FORECASTS, lambda kept: len(kept.stored))
+    )
+    # each person has contexts of their own
+    briefings: dict[tuple[ChatId, PersonId], _KeptBriefing] = field(default_factory=dict)
+
+    def forget_briefings(self) -> None:
+        """Read notes and contexts again for the next briefing, since some have changed."""
+        self.briefings.clear()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecasts:
-    """Makes forecasts, and remembers the latest ones."""
+    """Makes one person's forecasts, and remembers the latest ones."""
 
+    person: PersonId
+    memory: ForecastMemory
     chats: Chats
     sidecars: Sidecars
     chat_filter: ChatFilter
@@ -246,13 +262,6 @@ class Forecasts:
     count_tokens: CountTokens
     as_text: Callable[[], bool]  # True if the model is given calls and results in plain text
     clock: Callable[[], float] = time.monotonic  # a monotonic clock, in seconds
-    _kept: LRUCache[tuple[ChatId, ForecastKey, bool], _KeptForecast] = field(
-        init=False,
-        default_factory=lambda: kept_of_chats(MAX_FORECASTS, lambda kept: len(kept.stored)),
-    )
-    _kept_briefings: dict[tuple[ChatId, PersonId | None], _KeptBriefing] = field(
-        init=False, default_factory=dict
-    )
 
     async def forecast(
         self,
@@ -269,14 +278,14 @@ class Forecasts:
         stored, others = await self.chats.snapshot(chat_id, "topics")
         sidecar = await self.sidecars.of(chat_id)
         key = chat_id, wanted, self.as_text()
-        kept = self._kept.get(key)
+        kept = self.memory.forecasts.get(key)
         public = others.get("topics")
         is_same = kept and kept.stored is stored and kept.sidecar is sidecar
         if kept and is_same and kept.topics == public:
             return kept.forecast
         forecast = await self._decide(chat_id, wanted)
         if not forecast.decision.problem:  # otherwise the next try may succeed
-            self._kept[key] = _KeptForecast(forecast, stored, public, sidecar)
+            self.memory.forecasts[key] = _KeptForecast(forecast, stored, public, sidecar)
         return forecast
 
     async def briefing(
@@ -288,18 +297,14 @@ class Forecasts:
         be watched. Each keystroke would be too often.
         """
         chosen = (state.contexts, state.recalls, state.role, state.role_targets)
-        key = chat_id, person_asking()  # each person has contexts of their own
-        kept = self._kept_briefings.get(key)
+        key = chat_id, self.person
+        kept = self.memory.briefings.get(key)
         if kept and kept.chosen == chosen and self.clock() < kept.read_at + age_s:
             return await self.briefings.with_message(kept.briefing, message)
         briefing = await self.briefings.of(chat_id, message, state)
         if any(chosen) and not (briefing.contexts.problems or briefing.problems):
-            self._kept_briefings[key] = _KeptBriefing(chosen, briefing, self.clock())
+            self.memory.briefings[key] = _KeptBriefing(chosen, briefing, self.clock())
         return briefing
-
-    def forget_briefings(self) -> None:
-        """Read notes and contexts again for the next briefing, since some have changed."""
-        self._kept_briefings.clear()
 
     async def with_costs(self, view: ChatView, decision: Decision) -> Forecast:
         """A decision with its costs."""

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 
 from smart_context.base.errors import PathRefused
-from smart_context.base.values import CountTokens, JsonObject
+from smart_context.base.values import CountTokens, JsonObject, PersonId
 from smart_context.contexts import SmartContext, SmartContexts, Snapshot, Stats
 from smart_context.contexts.render import path_of
 from smart_context.host.access import EVERYBODY, Audience, NamesOwned, OwnedName
@@ -241,9 +241,9 @@ class ContextChanges:
         """Announce that a chat uses other contexts, or that its own context has other notes."""
         self._announce({"chat_id": chat_id}, None)
 
-    def context_changed(self, key: str) -> None:
-        """Announce that a context was saved or deleted: any chat may be affected."""
-        self._announce({"key": key}, owner_of(key))
+    def context_changed(self, key: str, person: PersonId) -> None:
+        """Announce that a person's context was saved or deleted: any chat may be affected."""
+        self._announce({"key": key}, owner_of(key)._replace(person=person))
 
     def notes_changed(self, changes: VaultChanges) -> None:
         """Announce that files of the vault have changed."""

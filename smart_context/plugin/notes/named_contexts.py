@@ -6,18 +6,15 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from smart_context.base.caches import Caches
 from smart_context.base.errors import CommandFailed, InvalidParams, ModelFailed, StoreFailed
 from smart_context.base.results import ContextResult
-from smart_context.base.values import CountTokens, JsonObject
+from smart_context.base.values import CountTokens, JsonObject, PersonId
 from smart_context.chat.messages import ChatId
 from smart_context.contexts import SmartContext, SmartContexts
 from smart_context.contexts.options import stored_options
 from smart_context.host.access import Access
 from smart_context.host.commands.memory import NOBODY_ELSE
 from smart_context.host.commands.registry import Caller
-from smart_context.llm.models import Embedder
-from smart_context.llm.offline.embedded import NAME as EMBEDDED
 from smart_context.llm.offline.responder import blended, share_of_ascii
 from smart_context.plugin.notes.context_documents import (
     ContextChanges,
@@ -51,8 +48,9 @@ _JOINERS = {0x200C: None, 0x200D: None}  # invisible, but words and emoji are wr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedContexts:
-    """The commands of the page that builds named contexts."""
+    """The commands of the page that builds one person's named contexts."""
 
+    person: PersonId
     notes: VaultNotes
     changes: ContextChanges
     access: Access
@@ -137,7 +135,7 @@ class NamedContexts:
                 raise InvalidParams(str(error)) from error
 
         saved = await self.notes.ask(save)
-        self.changes.context_changed(name)
+        self.changes.context_changed(name, self.person)
         return context_document(saved)
 
     async def share_context(self, key: Annotated[str, NamesOwnContext], shared: bool) -> JsonObject:
@@ -147,16 +145,17 @@ class NamedContexts:
             raise CommandFailed(NOBODY_ELSE)
         name = checked_key(key)
         if not shared:
-            self.changes.context_changed(name)  # while the people it was shared with are still told
+            # while the people it was shared with are still told
+            self.changes.context_changed(name, self.person)
         await self.notes.ask(lambda _: sharing.share(name, shared=shared))
-        self.changes.context_changed(name)
+        self.changes.context_changed(name, self.person)
         return {"key": name, "shared": shared}
 
     async def delete_context(self, key: Annotated[str, NamesOwnContext]) -> JsonObject:
         """Delete a context; chats that use it go on without it."""
         was_there = await self.notes.ask(lambda contexts: contexts.delete(key))
         if was_there:
-            self.changes.context_changed(key)
+            self.changes.context_changed(key, self.person)
         return {"deleted": was_there}
 
     async def preview_context(
@@ -271,16 +270,16 @@ class Suggestions:
         self,
         *,
         vault: FollowedVault,
-        caches: Caches,
-        embedder: Embedder,
+        vectors: NoteVectors,
+        is_embedded: bool,
         view_of: Callable[[ChatId], Awaitable[ChatView]],
         run: Callable[[Hashable, Coroutine[Any, Any, None]], object],
     ) -> None:
         self._vault = vault
         self._view_of = view_of
         self._run = run
-        self._is_embedded = embedder.name == EMBEDDED
-        self._vectors = NoteVectors(caches, embedder, vault.index.read)
+        self._is_embedded = is_embedded
+        self._vectors = vectors
 
     async def suggest_notes(self, chat_id: ChatId, limit: int = SUGGESTED_NOTES) -> JsonObject:
         """Notes that are closest to the selected topics, or to the whole chat."""

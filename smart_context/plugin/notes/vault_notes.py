@@ -21,32 +21,19 @@ LISTING_FRESH_S = 3.0
 T = TypeVar("T")
 
 
-class VaultNotes:
-    """Answers questions about the notes.
+class ListedFiles:
+    """The files of a vault, listed again when they change.
 
     Args:
         on_change: Called with the changes of the vault once it is in use.
     """
 
-    def __init__(
-        self,
-        vault: FollowedVault,
-        documents: VaultDocuments,
-        *,
-        on_change: Callable[[VaultChanges], None],
-    ) -> None:
+    def __init__(self, vault: FollowedVault, *, on_change: Callable[[VaultChanges], None]) -> None:
         self._vault = vault
         self._on_change = on_change
-        self._contexts = SmartContexts(
-            vault.root, None, vault.memory_dir, index=vault.index, documents=documents
-        )
         self._tree: NoteTree | None = None
         self._listed_at = 0.0
         self._unsubscribe = vault.on_change(self._take_in)
-
-    async def ask(self, question: Callable[[SmartContexts], T]) -> T:
-        """Ask the named contexts and their index, in a thread."""
-        return await self._vault.ask(lambda _index: question(self._contexts))
 
     async def tree(self) -> NoteTree:
         """The current files that can be put into a context."""
@@ -57,13 +44,6 @@ class VaultNotes:
             self._listed_at = began
         return self._tree
 
-    async def slash_commands(self) -> JsonObject:
-        """List the texts that the notes in the folder `Commands` put into the message box."""
-        prefix = f"{FOLDER}/"
-        known = (await self.tree()).paths
-        paths = [path for path in known if path.startswith(prefix) and path.endswith(".md")]
-        return {"commands": await self.ask(lambda contexts: _read(contexts, paths))}
-
     def close(self) -> None:
         """Stop listening."""
         self._unsubscribe()
@@ -72,6 +52,28 @@ class VaultNotes:
         if changes.added or changes.removed:
             self._tree = None
         self._on_change(changes)
+
+
+class VaultNotes:
+    """Answers questions about the notes, and about one person's named contexts."""
+
+    def __init__(self, vault: FollowedVault, documents: VaultDocuments, files: ListedFiles) -> None:
+        self._vault = vault
+        self._contexts = SmartContexts(
+            vault.root, None, vault.memory_dir, index=vault.index, documents=documents
+        )
+        self.tree = files.tree
+
+    async def ask(self, question: Callable[[SmartContexts], T]) -> T:
+        """Ask the named contexts and their index, in a thread."""
+        return await self._vault.ask(lambda _index: question(self._contexts))
+
+    async def slash_commands(self) -> JsonObject:
+        """List the texts that the notes in the folder `Commands` put into the message box."""
+        prefix = f"{FOLDER}/"
+        known = (await self.tree()).paths
+        paths = [path for path in known if path.startswith(prefix) and path.endswith(".md")]
+        return {"commands": await self.ask(lambda contexts: _read(contexts, paths))}
 
 
 def _tree_of(index: VaultIndex) -> NoteTree:

@@ -4,7 +4,7 @@ import asyncio
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 from cachetools import TTLCache
@@ -79,6 +79,15 @@ class Comparison:
     answers: Mapping[Side, ComparedAnswer]
 
 
+KnownComparisons = TTLCache[str, Comparison]
+"""Comparisons by their ids."""
+
+
+def no_comparisons() -> KnownComparisons:
+    """Room for the comparisons of the last hour."""
+    return TTLCache(MAX_COMPARISONS, KEPT_S)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparisons:
     """Asks the model a question twice, and keeps one of the answers."""
@@ -92,10 +101,8 @@ class Comparisons:
     prices: Callable[[], Prices]
     emit: Callable[[str, JsonObject], None]
     find_topics: Callable[[ChatId], object]
+    known: KnownComparisons  # the last comparisons of all people
     clock: Callable[[], float] = time.time  # seconds since 1970
-    _known: TTLCache[str, Comparison] = field(
-        init=False, default_factory=lambda: TTLCache(MAX_COMPARISONS, KEPT_S)
-    )
 
     async def compare(  # noqa: PLR0913, PLR0917 - a parameter for each choice
         self,
@@ -143,7 +150,7 @@ class Comparisons:
         self, comparison_id: str, side: Literal["left", "right"], caller: Caller
     ) -> JsonObject:
         """Make one of two answers a version of the chat's answer; adds a question that is new."""
-        found = self._known.get(comparison_id)
+        found = self.known.get(comparison_id)
         if found is None or found.person != caller.person:
             raise CommandFailed("This comparison is over: answers are kept for an hour. Ask again.")
         answer = found.answers[side]
@@ -271,7 +278,7 @@ class Comparisons:
             choice: The model of the right side, as `chat.set_model` takes it; empty for the chat's.
         """
         comparison_id = secrets.token_hex(8)
-        self._known[comparison_id] = made
+        self.known[comparison_id] = made
         sides: list[tuple[Side, MakePlan, str]] = [("right", right, choice)]
         if left is not None:
             sides.insert(0, ("left", left, ""))

@@ -64,10 +64,25 @@ def _rows_in(written: WrittenRows) -> int:
     return min(1 + len(written.rows), MAX_MESSAGES)
 
 
+@dataclass(frozen=True, slots=True)
+class RecorderMemory:
+    """The plans of running turns, and the last requests of chats with their rows."""
+
+    # By turn id, not in `turn.metadata`, which plugins may assign.
+    plans: LRUCache[str, TurnPlan] = field(default_factory=partial(LRUCache, MAX_RUNNING))
+    last_requests: LRUCache[ChatId, SentRequest] = field(
+        default_factory=partial(LRUCache, MAX_CHARACTERS, _characters)
+    )
+    written: LRUCache[ChatId, WrittenRows] = field(
+        default_factory=partial(LRUCache, MAX_MESSAGES, _rows_in)
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceiptRecorder:
-    """Writes the receipts of a vault's turns."""
+    """Writes the receipts of a person's turns."""
 
+    memory: RecorderMemory
     chats: Chats
     stored: StoredReceipts
     forecasts: Forecasts
@@ -75,22 +90,12 @@ class ReceiptRecorder:
     emit: Callable[[str, JsonObject], None]
     logger: logging.Logger
     clock: Callable[[], float] = time.time
-    # By turn id, not in `turn.metadata`, which plugins may assign.
-    _plans: LRUCache[str, TurnPlan] = field(
-        init=False, default_factory=partial(LRUCache, MAX_RUNNING)
-    )
-    _last_requests: LRUCache[ChatId, SentRequest] = field(
-        init=False, default_factory=partial(LRUCache, MAX_CHARACTERS, _characters)
-    )
-    _written: LRUCache[ChatId, WrittenRows] = field(
-        init=False, default_factory=partial(LRUCache, MAX_MESSAGES, _rows_in)
-    )
 
     def decided(
         self, turn: Turn, view: ChatView, decision: Decision, settings: FilterSettings
     ) -> None:
         """Record the decision made at `pipeline.context`."""
-        self._plans[turn.id] = TurnPlan(
+        self.memory.plans[turn.id] = TurnPlan(
             view=view,
             decision=decision,
             settings=settings,
@@ -100,18 +105,18 @@ class ReceiptRecorder:
 
     def state_of(self, turn: Turn) -> FilterState | None:
         """The choices under which a turn's history was decided; `None` if it was not."""
-        plan = self._plans.get(turn.id)
+        plan = self.memory.plans.get(turn.id)
         return plan.state if plan else None
 
     def briefed(self, turn: Turn, system_prompt: str, briefing: Briefing) -> None:
         """Record the briefing added at `pipeline.prompt`, and the system prompt before it."""
-        plan = self._plans.get(turn.id)
+        plan = self.memory.plans.get(turn.id)
         if plan is not None:
-            self._plans[turn.id] = replace(plan, system=system_prompt, briefing=briefing)
+            self.memory.plans[turn.id] = replace(plan, system=system_prompt, briefing=briefing)
 
     async def count(self, turn: Turn) -> None:
         """Count tokens while the model answers, so that the end of the turn need not wait."""
-        plan = self._plans.get(turn.id)
+        plan = self.memory.plans.get(turn.id)
         if plan is not None:
             await self.forecasts.with_costs(plan.view, plan.decision)
 
@@ -120,14 +125,14 @@ class ReceiptRecorder:
 
         A turn that was aborted before it sent anything has no receipt.
         """
-        plan = self._plans.pop(turn.id, None)
+        plan = self.memory.plans.pop(turn.id, None)
         is_passed_on = plan is None and turn.client is not None
         if (plan is None and not is_passed_on) or (turn.aborted and not turn.sent):
             return
         made = await self.made(turn, plan)
         if made.sent.messages:
-            self._last_requests[turn.chat_id] = made.sent
-            self._written[turn.chat_id] = made.written
+            self.memory.last_requests[turn.chat_id] = made.sent
+            self.memory.written[turn.chat_id] = made.written
         # An aside often comes before the first turn, which creates the chat.
         if is_passed_on or await self.chats.exists(turn.chat_id):
             await self.keep(turn.chat_id, made.receipt, made.last, made.line)
@@ -162,7 +167,7 @@ class ReceiptRecorder:
         )
 
         counted = self.model.counter(name)
-        written = self._written.get(turn.chat_id, WrittenRows())
+        written = self.memory.written.get(turn.chat_id, WrittenRows())
 
         def made() -> FinishedTurn:
             known = previous
@@ -196,4 +201,4 @@ class ReceiptRecorder:
 
     async def _request_before(self, chat_id: ChatId) -> SentRequest | Receipt | None:
         """The chat's previous request from memory, or its receipt; `None` if unknown."""
-        return self._last_requests.get(chat_id) or await self.stored.newest(chat_id)
+        return self.memory.last_requests.get(chat_id) or await self.stored.newest(chat_id)

@@ -51,6 +51,17 @@ _NAMES = re.compile(
 """The beginning of each line; see `Receipt.to_line`."""
 
 
+class ReceiptMemory:
+    """What was read from the logs of receipts, and which logs can't be read."""
+
+    def __init__(self) -> None:
+        self.client_fields: _Kept[JsonObject] = LRUCache(MAX_CHATS)
+        self.last: _Kept[LastRequest | None] = LRUCache(MAX_MESSAGES, _messages_in)
+        self.is_current: Lookups[ChatId, bool] = Lookups()
+        self.spent: _Kept[tuple[TurnCost, ...]] = LRUCache(MAX_SPENT)
+        self.unreadable: set[ChatId] = set()
+
+
 class StoredReceipts:
     """Stores the receipts of chats.
 
@@ -58,19 +69,17 @@ class StoredReceipts:
     stay intact. Values derived from receipts count as unknown then, which is logged.
     """
 
-    def __init__(self, logs: Logs, logger: logging.Logger) -> None:
+    def __init__(
+        self, logs: Logs, logger: logging.Logger, memory: ReceiptMemory | None = None
+    ) -> None:
         self._logs = logs
         self._logger = logger
-        self._client_fields: _Kept[JsonObject] = LRUCache(MAX_CHATS)
-        self._last: _Kept[LastRequest | None] = LRUCache(MAX_MESSAGES, _messages_in)
-        self._is_current: Lookups[ChatId, bool] = Lookups()
-        self._spent: _Kept[tuple[TurnCost, ...]] = LRUCache(MAX_SPENT)
-        self._unreadable: set[ChatId] = set()
+        self._memory = memory or ReceiptMemory()
 
     async def spent(self, chat_id: ChatId) -> tuple[TurnCost, ...]:
         """The tokens of each turn, newest first; read again only if the log has changed."""
         return await self._current(
-            self._spent,
+            self._memory.spent,
             chat_id,
             lambda newest: tuple(filter(None, map(TurnCost.of, islice(newest, MAX_TURNS)))),
             unknown=(),
@@ -87,28 +96,28 @@ class StoredReceipts:
         """
         line = line or await asyncio.to_thread(receipt.to_line)
         revision = await self._of(chat_id).append(line.encode("utf-8", "surrogatepass"))
-        self._last.pop(chat_id, None)
+        self._memory.last.pop(chat_id, None)
         if last:
-            self._last[chat_id] = revision, last
+            self._memory.last[chat_id] = revision, last
         if receipt.kind == "turn":
-            self._client_fields[chat_id] = revision, client_fields(receipt)
+            self._memory.client_fields[chat_id] = revision, client_fields(receipt)
 
     async def last_request(self, chat_id: ChatId) -> LastRequest | None:
         """The chat's request that a provider read last; read again only if the log has changed.
 
         A request checks for changes at most once a second.
         """
-        if (known := self._last.get(chat_id)) and self._is_current.get(chat_id):
+        if (known := self._memory.last.get(chat_id)) and self._memory.is_current.get(chat_id):
             return known[1]
         last = await self._current(
-            self._last,
+            self._memory.last,
             chat_id,
             lambda newest: next(
                 filter(None, map(last_request_of, islice(newest, MAX_ASIDES))), None
             ),
             unknown=None,
         )
-        self._is_current.keep(chat_id, value=True)
+        self._memory.is_current.keep(chat_id, value=True)
         return last
 
     async def topics(self, chat_id: ChatId) -> frozenset[str]:
@@ -143,7 +152,7 @@ class StoredReceipts:
     async def newest_client_fields(self, chat_id: ChatId) -> JsonObject:
         """The `client_fields` of the newest turn; read again only if the log has changed."""
         return await self._current(
-            self._client_fields,
+            self._memory.client_fields,
             chat_id,
             lambda newest: next(
                 (client_fields(each) for each in newest if each.kind == "turn"), {}
@@ -170,8 +179,8 @@ class StoredReceipts:
         return found
 
     def _warn(self, chat_id: ChatId, error: StoreFailed) -> None:
-        if chat_id not in self._unreadable:
-            self._unreadable.add(chat_id)
+        if chat_id not in self._memory.unreadable:
+            self._memory.unreadable.add(chat_id)
             self._logger.warning("The receipts of chat %s can't be read: %s", chat_id, error)
 
     def _of(self, chat_id: ChatId) -> Log:

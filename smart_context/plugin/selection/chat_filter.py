@@ -1,11 +1,10 @@
 """The filters of a vault's chats: a chat as the filter sees it, and changes of its state."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from smart_context.base.asking import asking, whoever_asks
 from smart_context.base.errors import InvalidParams
 from smart_context.base.lookups import one_request
 from smart_context.base.results import CostResult, FilterResult, PanelResult
@@ -47,8 +46,9 @@ BuildHistory = Callable[[Sequence[Message]], Awaitable[list[Message]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatFilter:
-    """Shows and changes the filters of chats, and tells the clients."""
+    """Shows and changes one person's filters of chats, and tells the clients."""
 
+    person: PersonId
     chats: Chats
     sidecars: Sidecars
     selector: ContextSelector
@@ -57,11 +57,9 @@ class ChatFilter:
     undoable: Callable[[ChatId], UndoPreview]
     # gives the reason why the chosen role can't be used; empty if it can
     role_problem: Callable[[FilterState], Awaitable[str]]
-    _costs: list[CostOf] = field(init=False, default_factory=list)
-
-    def tell_costs(self, cost_of: CostOf) -> None:
-        """Add the cost of the next request to each announcement of a change."""
-        self._costs.append(cost_of)
+    cost_of: CostOf  # gives the cost of the next request, which each announcement tells
+    # tells the clients of all who use a chat which of their messages are in context
+    announce: Callable[[ChatId], Coroutine[Any, Any, None]]
 
     async def view(self, chat_id: ChatId) -> ChatView:
         """The chat in its current state, as the next turn would find it.
@@ -144,7 +142,7 @@ class ChatFilter:
             InvalidParams: If the change refuses a value.
         """
         await self.change_state(chat_id, change)
-        return await self._announce_now(chat_id)
+        return await self.announce_now(chat_id)
 
     async def change_state(
         self, chat_id: ChatId, change: Callable[[FilterState], FilterState]
@@ -160,17 +158,6 @@ class ChatFilter:
         except ValueError as error:
             raise InvalidParams(str(error)) from error
 
-    async def announce(self, chat_id: ChatId) -> None:
-        """Tell all people's clients, after a short delay, which of their messages are in context.
-
-        The delay is for bursts of changes, of which only the last counts, and for a turn's own
-        filter, which goes first.
-        """
-        await asyncio.sleep(ANNOUNCE_AFTER_S)
-        for person in self.sidecars.people(chat_id):
-            with asking(person), one_request():
-                await self._announce_now(chat_id)
-
     async def _result(self, view: ChatView, decision: Decision) -> FilterResult:
         role_problem = await self.role_problem(view.sidecar.state)
         undoable = self.undoable(view.chat_id)
@@ -179,7 +166,7 @@ class ChatFilter:
             is_long=len(view.messages) > MANY_MESSAGES,
         )
 
-    async def _announce_now(self, chat_id: ChatId) -> FilterResult:
+    async def announce_now(self, chat_id: ChatId) -> FilterResult:
         """Tell the person's clients which messages are in context; returns the same result.
 
         Deciding can take seconds. If something has changed meanwhile, decide again, so that no
@@ -193,17 +180,35 @@ class ChatFilter:
             with chosen(view.model):  # the previous turn may have asked another model
                 decision = await self.selector.decide(view)
                 result = await self._result(view, decision)
-                for cost_of in self._costs:
-                    result["cost"] = await cost_of(view, decision)
+                result["cost"] = await self.cost_of(view, decision)
             stored = await self.chats.messages(chat_id)
             has_changed = revision != self.sidecars.revision(chat_id)
             is_current = not has_changed and _finished(stored) == view.messages
             if is_current:
                 searching = self.selector.is_searching(view.sidecar.state)
                 event = {"chat_id": chat_id, "embedding_search": searching, **result}
-                self.emit(FILTER_CHANGED, event, whoever_asks())
+                self.emit(FILTER_CHANGED, event, self.person)
             if is_current or attempts == _ATTEMPTS:
                 return result
+
+
+@dataclass(frozen=True, slots=True)
+class FilterAnnouncements:
+    """Tells the clients of all who use a chat which of their messages are in context."""
+
+    people: Callable[[ChatId], Sequence[PersonId]]  # gives those whose choices are in memory
+    filter_of: Callable[[PersonId], ChatFilter]
+
+    async def announce(self, chat_id: ChatId) -> None:
+        """Tell all people's clients, after a short delay.
+
+        The delay is for bursts of changes, of which only the last counts, and for a turn's own
+        filter, which goes first.
+        """
+        await asyncio.sleep(ANNOUNCE_AFTER_S)
+        for person in self.people(chat_id):
+            with one_request():
+                await self.filter_of(person).announce_now(chat_id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,12 +7,12 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
-from smart_context.base.asking import waited_for
 from smart_context.base.errors import CommandFailed, InvalidParams, SmartContextError
 from smart_context.base.results import PanelResult, TopicMapResult
 from smart_context.base.text.saying import said
 from smart_context.base.text.scores import counted
 from smart_context.base.values import JsonObject
+from smart_context.base.waiting import waited_for
 from smart_context.chat.compaction import without_summary
 from smart_context.chat.messages import ChatId, Message, MessageId, without_notices
 from smart_context.plugin.briefing.briefing import ChatContexts

@@ -88,9 +88,26 @@ class ChatEmbedder:
         return {text: place for place, text in enumerate(texts)}, main_language(texts)
 
 
+@dataclass(frozen=True, slots=True)
+class RunningExtractions:
+    """The extractions that run in this process, for whichever person."""
+
+    newest: dict[ChatId, object] = field(default_factory=dict)
+    under_way: set[ChatId] = field(default_factory=set)
+    to_regroup: set[ChatId] = field(default_factory=set)
+
+    def is_running(self, chat_id: ChatId) -> bool:
+        """True while an extraction of the chat runs."""
+        return chat_id in self.newest
+
+    def is_under_way(self, chat_id: ChatId) -> bool:
+        """True while this server extracts the topics of a chat, not while it waits to."""
+        return chat_id in self.under_way
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicUpdates:
-    """Extracts and stores topics: one extraction per chat at a time, the newest wins."""
+    """Extracts and stores topics for a person: one extraction per chat, the newest wins."""
 
     chats: Chats
     sidecars: Sidecars
@@ -103,16 +120,12 @@ class TopicUpdates:
     steps: UndoSteps
     # the labels that were picked when a message of the chat was sent
     sent_topics: Callable[[ChatId], Awaitable[AbstractSet[str]]]
+    # gives the labels that the person has picked, and all whose choices are in memory
+    picked: Callable[[ChatId], Awaitable[AbstractSet[str]]]
     leases: Leases  # so that only one server at a time extracts the topics of a chat
     # gives topics that came without messages those that are similar; true if they had none
     keep_similar: Callable[[ChatId], Awaitable[bool]]
-    _newest: dict[ChatId, object] = field(init=False, default_factory=dict)
-    _under_way: set[ChatId] = field(init=False, default_factory=set)
-    _to_regroup: set[ChatId] = field(init=False, default_factory=set)
-
-    def is_running(self, chat_id: ChatId) -> bool:
-        """True while an extraction of the chat runs."""
-        return chat_id in self._newest
+    running: RunningExtractions
 
     async def find_unseen(self, chat_id: ChatId, *, offline: bool) -> None:
         """Find the topics of a chat that nobody is looking at; tells no client its progress.
@@ -122,15 +135,15 @@ class TopicUpdates:
         Raises:
             SmartContextError: If they can't be found or stored.
         """
-        token = self._newest[chat_id] = object()
+        token = self.running.newest[chat_id] = object()
         try:
             async with self._alone(chat_id):
                 await self._extract_and_store(chat_id, token, asks_model=not offline)
         except OutOfDate:
             return
         finally:
-            if self._newest.get(chat_id) is token:
-                del self._newest[chat_id]
+            if self.running.newest.get(chat_id) is token:
+                del self.running.newest[chat_id]
 
     async def update(
         self, chat_id: ChatId, *, regroup: bool = False, asks_model: bool = True
@@ -144,9 +157,9 @@ class TopicUpdates:
 
         Ends with exactly one `smart_context.extraction` event: `done`, `failed` or `superseded`.
         """
-        token = self._newest[chat_id] = object()
+        token = self.running.newest[chat_id] = object()
         if regroup:
-            self._to_regroup.add(chat_id)
+            self.running.to_regroup.add(chat_id)
         self._tell(chat_id, "running")
         try:
             async with self._alone(chat_id):
@@ -166,29 +179,25 @@ class TopicUpdates:
         else:
             self._tell(chat_id, "done")
         finally:
-            if self._newest.get(chat_id) is token:
-                del self._newest[chat_id]
+            if self.running.newest.get(chat_id) is token:
+                del self.running.newest[chat_id]
 
     async def _leave_as_it_is(self, chat_id: ChatId) -> None:
         """After a failure: topics that came without messages have those that are similar."""
-        self._to_regroup.discard(chat_id)
+        self.running.to_regroup.discard(chat_id)
         with suppress(SmartContextError):
             await self.keep_similar(chat_id)
-
-    def is_under_way(self, chat_id: ChatId) -> bool:
-        """True while this server extracts the topics of a chat, not while it waits to."""
-        return chat_id in self._under_way
 
     @asynccontextmanager
     async def _alone(self, chat_id: ChatId) -> AsyncIterator[None]:
         """Wait until no other server extracts the topics of a chat, then keep others waiting."""
         async with self.leases.held(f"topics {chat_id}"):
-            self._under_way.add(chat_id)
+            self.running.under_way.add(chat_id)
             try:
                 with one_request():  # so that data stored meanwhile by others is read
                     yield
             finally:
-                self._under_way.discard(chat_id)
+                self.running.under_way.discard(chat_id)
 
     async def follow_version(self, chat_id: ChatId) -> None:
         """Give messages their topics back when another version of the chat is shown.
@@ -215,7 +224,7 @@ class TopicUpdates:
 
     async def _extract_and_store(self, chat_id: ChatId, token: object, *, asks_model: bool) -> None:
         """Group the chat, store that at once, then let a model name and judge the groups."""
-        regroup = chat_id in self._to_regroup
+        regroup = chat_id in self.running.to_regroup
         messages, others = await self.chats.snapshot(chat_id)
         sidecar = await self.sidecars.of(chat_id)
         embedder = ChatEmbedder(self.cache, chat_id, tuple(filter(is_readable, messages)))
@@ -287,12 +296,12 @@ class TopicUpdates:
         extraction = replace(edited, topics=with_ids(edited.topics, (*before, *sidecar.topics)))
 
         def stored(sticky: AbstractSet[MessageId], present: Sequence[Message]) -> list[JsonObject]:
-            if self._newest.get(chat_id) is not token:
+            if self.running.newest.get(chat_id) is not token:
                 raise OutOfDate
             return to_stored(extraction, sticky, present)
 
         payload = await store_topics(self.chats, chat_id, stored)
-        self._to_regroup.discard(chat_id)
+        self.running.to_regroup.discard(chat_id)
         if found.title and not others.get("title"):
             await self._give_title(chat_id, found.title)
         hidden = [topic for topic in found.topics if topic.label in sidecar.state.edits.deleted]
@@ -310,7 +319,7 @@ class TopicUpdates:
 
     async def _staying(self, chat_id: ChatId, *, regroup: bool) -> AbstractSet[str]:
         """The labels of topics that keep their messages: the picked ones, or none to regroup."""
-        return frozenset() if regroup else await self.sidecars.picked(chat_id)
+        return frozenset() if regroup else await self.picked(chat_id)
 
     async def _give_title(self, chat_id: ChatId, title: str) -> None:
         """Give a chat without a title this one."""

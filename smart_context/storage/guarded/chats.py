@@ -1,21 +1,20 @@
 """The chats of several people: each reaches their own and the shared ones.
 
-Another person's chat looks as if it did not exist. The person who asks is a context variable of the
-task (`base/asking.py`); work of the program itself reaches everything.
+Another person's chat looks as if it did not exist.
 """
 
 import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from smart_context.base.asking import is_placeholder, person_asking
 from smart_context.base.errors import CommandFailed
 from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.documents.document import ITS_PERSONS, OWNED_BY, Ownership, Since, whole
 from smart_context.chat.documents.lineage import ANYBODY
-from smart_context.chat.ids import unknown_chat
+from smart_context.chat.ids import is_placeholder, unknown_chat
 from smart_context.chat.listed.rows import ChatRow, DeletedChat
 from smart_context.chat.listed.search import MOST_HITS, ChatHit
 from smart_context.chat.messages import ChatId, Message
@@ -37,61 +36,63 @@ NOT_THEIRS = "Only the person whose chat it is can do this."
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
 class PersonalList:
-    """The list of the chats that the person who asks may use; satisfies `ChatList`."""
+    """The list of the chats that one person may use; satisfies `ChatList`."""
 
-    def __init__(self, inner: ChatList) -> None:
-        self._inner = inner
+    inner: ChatList
+    person: PersonId
 
     async def rows(self, person: PersonId) -> list[ChatRow]:
-        return await self._inner.rows(_checked(person))
+        return await self.inner.rows(_checked(person, self.person))
 
     async def revisions(self, person: PersonId, *beside: str) -> Mapping[ChatId, str]:
-        return await self._inner.revisions(_checked(person), *beside)
+        return await self.inner.revisions(_checked(person, self.person), *beside)
 
     async def search(self, person: PersonId, query: str, limit: int = MOST_HITS) -> list[ChatHit]:
-        return await self._inner.search(_checked(person), query, limit)
+        return await self.inner.search(_checked(person, self.person), query, limit)
 
     async def nearest(
         self, person: PersonId, model: str, query: Floats, limit: int, without: ChatId
     ) -> list[NearMessage] | None:
-        return await self._inner.nearest(_checked(person), model, query, limit, without)
+        return await self.inner.nearest(_checked(person, self.person), model, query, limit, without)
 
     async def faults(self) -> StorageFaults:
-        return await self._inner.faults()
+        return await self.inner.faults()
 
 
+@dataclass(frozen=True, slots=True)
 class PersonalTrash:
-    """The deleted chats of the person who asks; satisfies `ChatTrash`."""
+    """The deleted chats of one person; satisfies `ChatTrash`."""
 
-    def __init__(self, inner: ChatTrash) -> None:
-        self._inner = inner
+    inner: ChatTrash
+    person: PersonId
 
     async def listed(self, person: PersonId) -> tuple[list[DeletedChat], int]:
-        return await self._inner.listed(_checked(person))
+        return await self.inner.listed(_checked(person, self.person))
 
     async def ids(self, person: PersonId) -> frozenset[ChatId]:
-        return await self._inner.ids(_checked(person))
+        return await self.inner.ids(_checked(person, self.person))
 
     async def person_of(self, chat_id: ChatId) -> PersonId | None:
         """The owner of the chat that was last deleted under an id; `None` for another's chat."""
-        found = await self._inner.person_of(chat_id)
-        return found if person_asking() in {None, found} else None
+        found = await self.inner.person_of(chat_id)
+        return found if found == self.person else None
 
     async def purge(self, chat_id: ChatId, deletion: str = "") -> int:
         await self.check(chat_id)
-        return await self._inner.purge(chat_id, deletion)
+        return await self.inner.purge(chat_id, deletion)
 
     async def empty(self, person: PersonId, until: str = "") -> int:
-        return await self._inner.empty(_checked(person), until)
+        return await self.inner.empty(_checked(person, self.person), until)
 
     async def check(self, chat_id: ChatId) -> None:
-        """Check that a chat is in the trash of the person who asks.
+        """Check that a chat is in the trash of the person.
 
         Raises:
             CommandFailed: It is not; the same error as for a chat that does not exist.
         """
-        if person_asking() is not None and await self.person_of(chat_id) is None:
+        if await self.person_of(chat_id) is None:
             raise not_in_trash(chat_id)
 
 
@@ -125,48 +126,59 @@ class KnownChanges:
             _log.exception("A listener failed on the change of chat %s", chat_id)
 
 
+@dataclass(frozen=True, slots=True)
 class PersonalChats:
-    """The chats that the person who asks may use; satisfies `Chats`."""
+    """The chats that one person may use; satisfies `Chats`."""
 
-    def __init__(self, inner: Chats, owners: OwnershipIndex) -> None:
-        self._inner = inner
-        self._owners = owners
-        self.listing = PersonalList(inner.listing)
-        self.changes = KnownChanges(inner.changes, owners)
-        self.trash = PersonalTrash(inner.trash)
+    inner: Chats
+    owners: OwnershipIndex
+    person: PersonId
+
+    @property
+    def listing(self) -> PersonalList:
+        """The list of the person's chats and the shared ones."""
+        return PersonalList(self.inner.listing, self.person)
+
+    @property
+    def changes(self) -> ChatChanges:
+        """Reports changes of all chats."""
+        return self.inner.changes
+
+    @property
+    def trash(self) -> PersonalTrash:
+        """The person's deleted chats."""
+        return PersonalTrash(self.inner.trash, self.person)
 
     async def load(self, chat_id: str, *, reader: str = ANYBODY) -> JsonObject:
         if not await self._may_read(chat_id):
             return {"messages": []}
-        return await self._inner.load(chat_id, reader=reader)
+        return await self.inner.load(chat_id, reader=reader)
 
     async def messages(self, chat_id: str) -> tuple[Message, ...]:
-        return await self._inner.messages(chat_id) if await self._may_read(chat_id) else ()
+        return await self.inner.messages(chat_id) if await self._may_read(chat_id) else ()
 
     async def snapshot(self, chat_id: str, *keys: str) -> tuple[tuple[Message, ...], JsonObject]:
         if not await self._may_read(chat_id):
             return (), {}
-        return await self._inner.snapshot(chat_id, *keys)
+        return await self.inner.snapshot(chat_id, *keys)
 
     async def value(self, chat_id: str, key: str) -> Any:
-        return await self._inner.value(chat_id, key) if await self._may_read(chat_id) else None
+        return await self.inner.value(chat_id, key) if await self._may_read(chat_id) else None
 
     async def exists(self, chat_id: str) -> bool:
-        return await self._may_read(chat_id) and await self._inner.exists(chat_id)
+        return await self._may_read(chat_id) and await self.inner.exists(chat_id)
 
     async def save(
         self, chat_id: str, document: Mapping[str, Any], *, reader: str = ANYBODY
     ) -> JsonObject:
-        person = person_asking()
-        if person is None:
-            return await self._inner.save(chat_id, document, reader=reader)
-        owned = await self._writable(chat_id, person)
+        person = self.person
+        owned = await self._writable(chat_id)
         if owned is None:  # claim the chat before any of it is stored
-            await self._inner.update(chat_id, partial(_claim, person), creates=True)
+            await self.inner.update(chat_id, partial(_claim, person), creates=True)
         elif owned.person != person:
             document = await self._without_its_persons(chat_id, document)
-        stored = await self._inner.save(chat_id, document, reader=reader)
-        await self._note(chat_id, stored, owned, person)
+        stored = await self.inner.save(chat_id, document, reader=reader)
+        await self._note(chat_id, stored, owned)
         return stored
 
     async def update(
@@ -177,12 +189,10 @@ class PersonalChats:
         since: Since = whole,
         creates: bool = True,
     ) -> JsonObject:
-        person = person_asking()
-        if person is None:
-            return await self._inner.update(chat_id, change, since=since, creates=creates)
+        person = self.person
         if is_placeholder(chat_id):
             return _unchanged(chat_id, change, creates=creates)
-        owned = await self._writable(chat_id, person)
+        owned = await self._writable(chat_id)
         claims = owned is None and creates
         told = owned or Ownership(person)
         kept = ITS_PERSONS if told.person != person else (OWNED_BY,)
@@ -194,82 +204,73 @@ class PersonalChats:
             change(document)
             _put_back(document, kept, before)
 
-        stored = await self._inner.update(chat_id, guarded, since=since, creates=creates)
-        await self._note(chat_id, stored, told, person)
+        stored = await self.inner.update(chat_id, guarded, since=since, creates=creates)
+        await self._note(chat_id, stored, told)
         return stored
 
     async def rename(self, chat_id: str, title: str) -> str:
         await self._check_theirs(chat_id)
-        return await self._inner.rename(chat_id, title)
+        return await self.inner.rename(chat_id, title)
 
     async def delete(self, chat_id: str) -> None:
         await self._check_theirs(chat_id)
-        await self._inner.delete(chat_id)
+        await self.inner.delete(chat_id)
 
     async def restore(self, chat_id: str, deletion: str = "") -> None:
         await self.trash.check(ChatId(chat_id))
-        await self._inner.restore(chat_id, deletion)
+        await self.inner.restore(chat_id, deletion)
 
     async def close(self) -> None:
-        await self._inner.close()
+        await self.inner.close()
 
     async def _without_its_persons(
         self, chat_id: str, document: Mapping[str, Any]
     ) -> Mapping[str, Any]:
         """A document, with the stored values of the keys that only the chat's owner may change."""
-        _, stored = await self._inner.snapshot(chat_id, *ITS_PERSONS)
+        _, stored = await self.inner.snapshot(chat_id, *ITS_PERSONS)
         written = {key: value for key, value in document.items() if key not in ITS_PERSONS}
         return {**written, **{key: stored[key] for key in ITS_PERSONS if key in stored}}
 
     async def _may_read(self, chat_id: str) -> bool:
-        person = person_asking()
-        if person is None:
-            return True
-        owned = await self._owners.of_chat(chat_id)
-        return owned is not None and owned.may_use(person)
+        owned = await self.owners.of_chat(chat_id)
+        return owned is not None and owned.may_use(self.person)
 
-    async def _writable(self, chat_id: str, person: PersonId) -> Ownership | None:
+    async def _writable(self, chat_id: str) -> Ownership | None:
         """The ownership of a chat that the person may write in; `None` for a new chat.
 
         Raises:
             CommandFailed: The chat is another person's, or its id is a placeholder.
         """
-        owned = await self._owners.of_chat(chat_id)
-        if is_placeholder(chat_id) or (owned is not None and not owned.may_use(person)):
+        owned = await self.owners.of_chat(chat_id)
+        if is_placeholder(chat_id) or (owned is not None and not owned.may_use(self.person)):
             raise unknown_chat(chat_id)
         return owned
 
     async def _check_theirs(self, chat_id: str) -> None:
-        person = person_asking()
-        if person is None:
-            return
-        owned = await self._owners.of_chat(chat_id)
-        if owned is None or not owned.may_use(person):
+        owned = await self.owners.of_chat(chat_id)
+        if owned is None or not owned.may_use(self.person):
             raise unknown_chat(chat_id)
-        if owned.person != person:
+        if owned.person != self.person:
             raise CommandFailed(NOT_THEIRS)
 
-    async def _note(
-        self, chat_id: str, stored: JsonObject, owned: Ownership | None, person: PersonId
-    ) -> None:
+    async def _note(self, chat_id: str, stored: JsonObject, owned: Ownership | None) -> None:
         """Let those who share the chat reach the files that the person put into it."""
         if owned is None or owned.is_shared:
-            shared = owned or await self._owners.of_chat(chat_id)
+            shared = owned or await self.owners.of_chat(chat_id)
             if shared is not None and shared.is_shared:
-                await self._owners.chat_has(chat_id, stored, person)
-        elif self._owners.known(chat_id) is None:
-            await self._owners.of_chat(chat_id)
+                await self.owners.chat_has(chat_id, stored, self.person)
+        elif self.owners.known(chat_id) is None:
+            await self.owners.of_chat(chat_id)
 
 
-def _checked(person: PersonId) -> PersonId:
-    """The person, if the task works for them; work of the program itself asks for anybody.
+def _checked(person: PersonId, own: PersonId) -> PersonId:
+    """The person, if these are their own chats.
 
     Raises:
-        ValueError: The task works for somebody else.
+        ValueError: They are somebody else's.
     """
-    asking = person_asking()
-    if asking not in {None, person}:
-        raise ValueError(f"the chats of {person!r} were asked for while working for {asking!r}")
+    if person != own:
+        raise ValueError(f"the chats of {person!r} were asked for in the storage of {own!r}")
     return person
 
 

@@ -5,9 +5,8 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from smart_context.base.asking import person_tag
 from smart_context.base.lookups import Lookups
-from smart_context.base.values import OWNER, JsonObject, PersonId
+from smart_context.base.values import OWNER, JsonObject, PersonId, person_tag
 from smart_context.chat.documents.document import OWNED_BY, Ownership, no_messages, ownership_of
 from smart_context.chat.documents.lineage import NEVER_SAVES
 from smart_context.chat.ids import unknown_chat

@@ -18,9 +18,9 @@ from psycopg.abc import PQGen
 from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from smart_context.base.asking import is_waited_for
 from smart_context.base.errors import StorageAway, StoreFailed
 from smart_context.base.threads import run_uncancelled
+from smart_context.base.waiting import is_waited_for
 from smart_context.chat.messages import ChatId
 from smart_context.storage.postgres.schema import Connection, error_words, migrate, prepare_meanings
 

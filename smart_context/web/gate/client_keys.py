@@ -12,12 +12,11 @@ from typing import NamedTuple
 from pydantic import TypeAdapter
 from starlette.responses import Response
 
-from smart_context.base.asking import person_tag
 from smart_context.base.disk.places import Place
 from smart_context.base.disk.shared_file import SharedFile
 from smart_context.base.errors import CommandFailed, InvalidParams, StoreFailed
 from smart_context.base.shared import SharedValue
-from smart_context.base.values import OWN_KEY, OWNER, PersonId
+from smart_context.base.values import OWN_KEY, OWNER, PersonId, person_tag
 from smart_context.web.gate.access import GateSecrets, random_digest
 from smart_context.web.gate.request_facts import Refusal, RequestFacts
 

@@ -15,10 +15,10 @@ from starlette.datastructures import MutableHeaders
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from smart_context.base.asking import asking, waited_for
 from smart_context.base.lookups import one_request
 from smart_context.base.resources import asset
 from smart_context.base.values import NOBODY
+from smart_context.base.waiting import waited_for
 from smart_context.web.assets import assets_version
 from smart_context.web.gate.client_keys import (
     client_headers,
@@ -86,12 +86,11 @@ class Gate:
             let_in(scope)
         scope[_ADMITTED] = verdict
         app = self.app if isinstance(verdict, AdmittedRequest) else await _response(facts, verdict)
-        with asking(admitted(scope).person):
-            if facts.is_socket:
-                await _answer_socket(app, scope, receive, send, is_admitted=app is self.app)
-            else:
-                with one_request(), waited_for():
-                    await app(scope, receive, _with_headers(send, self._headers(facts)))
+        if facts.is_socket:
+            await _answer_socket(app, scope, receive, send, is_admitted=app is self.app)
+        else:
+            with one_request(), waited_for():
+                await app(scope, receive, _with_headers(send, self._headers(facts)))
 
     def _headers(self, facts: RequestFacts) -> Mapping[str, str]:
         host = named_host(facts, self.allowed_hosts)

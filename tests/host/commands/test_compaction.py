@@ -40,7 +40,7 @@ def started(make_bench, running):
             async def __aenter__(self):
                 self.context = running(bench)
                 await self.context.__aenter__()
-                histories = WindowedHistoryBuilder(bench.host.files, lambda: bench.host.config)
+                histories = WindowedHistoryBuilder(lambda: bench.host.config)
                 bench.builder = histories
                 return bench
 

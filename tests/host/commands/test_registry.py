@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import Field
 
-from smart_context.base.asking import is_waited_for
 from smart_context.base.errors import (
     ChatIdInvalid,
     CommandFailed,
@@ -15,12 +14,15 @@ from smart_context.base.errors import (
     NameTaken,
     UnknownCommand,
 )
-from smart_context.base.values import OWNER
+from smart_context.base.values import OWNER, PersonId
+from smart_context.base.waiting import is_waited_for
 from smart_context.chat.messages import ChatId
 from smart_context.host.access import OwnChats, OwnerOnly
 from smart_context.host.commands.registry import Caller, CommandRegistry
 
 pytestmark = pytest.mark.anyio
+
+ANN = PersonId("ann")
 
 
 class Page:
@@ -294,3 +296,24 @@ async def test_commands_are_described_with_a_json_schema():
     assert schema["properties"]["limit"]["default"] == 10
     assert schema["properties"]["mode"]["enum"] == ["a", "b"]
     assert "caller" not in schema["properties"]
+
+
+async def test_a_command_runs_on_what_is_the_callers_where_each_person_has_their_own():
+    class Count:
+        def __init__(self):
+            self.count = 0
+
+        async def add(self, by: int) -> dict[str, Any]:
+            self.count += by
+            return {"count": self.count}
+
+    counts = {OWNER: Count(), ANN: Count()}
+    commands = CommandRegistry(OwnerOnly())
+    commands.register("test.add", Count().add, for_person=lambda person: counts[person].add)
+    told = [
+        (await commands.call("test.add", {"by": by}, Caller(person)))["count"]
+        for person, by in ((OWNER, 1), (ANN, 5), (OWNER, 1))
+    ]
+    assert told == [1, 5, 2]
+    with pytest.raises(InvalidParams):
+        await commands.call("test.add", {}, Caller(ANN))

@@ -468,7 +468,7 @@ async def test_a_turn_that_will_not_end_is_ended_with_the_host(bench):
 
 
 async def test_what_the_history_adds_to_the_question_is_sent_but_not_stored(bench):
-    async def with_attachment(messages):
+    async def with_attachment(messages, **_more):
         *history, question = messages
         return [*history, question.with_content(f"{question.text}\n\n<FILE>")]
 

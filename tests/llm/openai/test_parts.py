@@ -2,8 +2,8 @@
 
 import pytest
 
-from smart_context.base.asking import waited_for
 from smart_context.base.config import EndpointSettings
+from smart_context.base.waiting import waited_for
 from smart_context.llm.models import Usage, text_of
 from smart_context.llm.openai.connection import EndpointClient
 from smart_context.llm.openai.models import OpenAIChatModel

@@ -8,14 +8,14 @@ from dataclasses import replace
 
 import pytest
 
-from smart_context.base.asking import asking
 from smart_context.base.disk.files import read_file
 from smart_context.base.errors import StoreFailed
 from smart_context.base.lookups import one_request
-from smart_context.plugin.choices.sidecars import ChatSidecar, Sidecars
+from smart_context.base.values import OWNER
+from smart_context.plugin.choices.sidecars import ChatSidecar, PeopleSidecars
 from smart_context.plugin.choices.state import FilterState
 from smart_context.storage.files import documents as module
-from smart_context.storage.files.documents import FileDocuments
+from smart_context.storage.files.storage import file_storage
 from smart_context.topics.values import Topic
 from tests.chat.made_documents import full_disk
 
@@ -29,12 +29,13 @@ class Process:
         self.folder = folder
         self.changes = []
         self.news = []
-        self.sidecars = Sidecars(
-            FileDocuments(folder),
+        self.people = PeopleSidecars(
+            file_storage(folder),
             logging.getLogger("test"),
-            on_change=lambda *change: self.changes.append(change),
+            on_change=lambda _person: lambda *change: self.changes.append(change),
         )
-        self.sidecars.on_changed_elsewhere(self.news.append)
+        self.people.memory.on_changed_elsewhere(self.news.append)
+        self.sidecars = self.people.of(OWNER)
 
     async def change(self, change, *, stored=True):
         return await self.sidecars.change_state("c", change, stored=stored)
@@ -139,7 +140,7 @@ async def test_members_that_the_disk_refuses_are_not_in_force(one):
 
 async def test_a_slow_read_does_not_bring_an_older_state_back(one, monkeypatch):
     await one.change(selecting("Cats"))
-    one.sidecars.forget("c")
+    one.people.memory.forget("c")
     was_read, may_go_on = threading.Event(), threading.Event()
     slow = []
 
@@ -171,14 +172,14 @@ async def test_the_same_object_is_given_until_something_changes(one, other):
 
 
 async def test_news_are_what_another_process_changed_and_only_that(one, other):
-    await other.sidecars.check("c")
+    await other.people.check("c")
     await one.change(selecting("Cats"))
     await other.change(selecting("Dogs"))
     await other.state()
     assert other.news == []
     await one.change(selecting("Owls"))
-    await other.sidecars.check("c")
-    await other.sidecars.check("c")
+    await other.people.check("c")
+    await other.people.check("c")
     assert (one.news, other.news) == (["c"], ["c"])
 
 
@@ -271,10 +272,12 @@ async def test_damaged_topics_are_told_kept_and_found_again(one, folder, content
 async def test_an_edit_of_topics_does_not_replace_the_owners_damaged_choices(one, folder):
     folder.mkdir()
     (folder / "c.filter.json").write_bytes(b"{")
-    with asking("anna@example.org"):
-        await one.change(selecting("Cats"))
-        with pytest.raises(StoreFailed, match="Its owner can choose again"):
-            await one.change(lambda state: replace(state, edits=state.edits.add("Dogs")))
+    annas = one.people.of("anna@example.org")
+    await annas.change_state("c", selecting("Cats"), stored=True)
+    with pytest.raises(StoreFailed, match="Its owner can choose again"):
+        await annas.change_state(
+            "c", lambda state: replace(state, edits=state.edits.add("Dogs")), stored=True
+        )
     assert (folder / "c.filter.json").read_bytes() == b"{"
 
 

@@ -4,12 +4,14 @@ from dataclasses import replace
 
 import pytest
 
+from smart_context.base.values import OWNER, PersonId
 from smart_context.plugin.choices.sidecars import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.choices.topic_edits import TopicEdits
 from smart_context.plugin.choices.undo import (
     MAX_CHATS,
     MAX_STEPS,
+    StepMemory,
     Summary,
     TopicEdit,
     TopicMoves,
@@ -186,8 +188,12 @@ def test_a_summary_is_undone_in_its_order_unless_it_was_removed_before():
     assert steps.undoable("c").words == "after 0 picked"
 
 
-def test_a_deleted_chat_has_no_steps():
-    steps = recorded(2)
-    steps.forget("c")
-    steps.forget("unknown chat")
-    assert steps.undoable("c").count == 0
+def test_a_deleted_chat_has_no_steps_of_anybody_and_each_person_has_their_own():
+    memory = StepMemory()
+    owners, anns = UndoSteps(OWNER, memory), UndoSteps(PersonId("ann"), memory)
+    owners.record("c", ChatSidecar(), replace(EMPTY, pinned=("m",)))
+    assert (owners.undoable("c").count, anns.undoable("c").count) == (1, 0)
+    anns.record("c", ChatSidecar(), replace(EMPTY, pinned=("m",)))
+    memory.forget("c")
+    memory.forget("unknown chat")
+    assert (owners.undoable("c").count, anns.undoable("c").count) == (0, 0)

@@ -2,10 +2,11 @@
 
 import pytest
 
+from smart_context.base.values import OWNER
 from smart_context.plugin.briefing.briefing import Briefing
 from smart_context.plugin.briefing.chat_roles import RolePart
 from smart_context.plugin.choices.state import FilterState
-from smart_context.plugin.forecast.forecasts import BRIEFING_AGE_S, Forecasts
+from smart_context.plugin.forecast.forecasts import BRIEFING_AGE_S, ForecastMemory, Forecasts
 
 pytestmark = pytest.mark.anyio
 
@@ -41,6 +42,8 @@ class Reading:
 async def test_how_old_the_notes_and_files_of_a_preview_may_be(seconds, problem, times):
     now, reading = [100.0], Reading(problem)
     forecasts = Forecasts(
+        person=OWNER,
+        memory=ForecastMemory(),
         chats=None,
         sidecars=None,
         chat_filter=None,

@@ -7,9 +7,11 @@ import pytest
 
 from smart_context.base.errors import ModelFailed
 from smart_context.chat.messages import Message
+from smart_context.llm.offline.embedded import NAME as EMBEDDED
 from smart_context.llm.offline.embedded import EmbeddedEmbedder
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.notes.named_contexts import WORDS_ONLY, Suggestions
+from smart_context.relevance.note_vectors import NoteVectors
 from smart_context.storage.files.caches import FileCaches
 from smart_context.vault.followed import FollowedVault
 from tests.patience import PATIENCE_S
@@ -32,8 +34,8 @@ class Chat:
         self.notes = FollowedVault(vault, vault / ".memory", caches=caches)
         self.suggestions = Suggestions(
             vault=self.notes,
-            caches=caches,
-            embedder=embedder,
+            vectors=NoteVectors(caches, embedder, self.notes.index.read),
+            is_embedded=embedder.name == EMBEDDED,
             view_of=self._view,
             run=lambda _key, work: self.later.append(work),
         )

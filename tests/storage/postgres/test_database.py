@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from smart_context.base.asking import waited_for
+from smart_context.base.waiting import waited_for
 from smart_context.storage.postgres.database import MOST_CONNECTIONS, Database
 from smart_context.storage.postgres.schema import has_meanings, schema_state
 from tests.patience import PATIENCE_S

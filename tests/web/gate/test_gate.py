@@ -4,9 +4,8 @@ import httpx2
 import pytest
 from starlette.responses import JSONResponse
 
-from smart_context.base.asking import is_waited_for, person_asking
 from smart_context.base.lookups import Lookups
-from smart_context.base.values import OWNER
+from smart_context.base.waiting import is_waited_for
 from smart_context.web.gate.access import GateSecrets
 from smart_context.web.gate.door import Door
 from smart_context.web.gate.gate import Gate
@@ -16,13 +15,13 @@ from tests.web.visiting import TOKEN
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_request_has_a_person_is_waited_for_and_remembers_only_its_own():
+async def test_a_request_is_waited_for_and_remembers_only_its_own():
     lookups = Lookups()
 
     async def app(scope, receive, send):
         known = lookups.get("it")
         lookups.keep("it", value=True)
-        told = {"person": person_asking(), "is_waited_for": is_waited_for(), "known": known}
+        told = {"is_waited_for": is_waited_for(), "known": known}
         await JSONResponse({**told, "kept": lookups.get("it")})(scope, receive, send)
 
     gate = Gate(app, door=Door(GateSecrets(TOKEN), Throttle()), allowed_hosts=())
@@ -33,7 +32,7 @@ async def test_a_request_has_a_person_is_waited_for_and_remembers_only_its_own()
     ) as client:
         for _ in range(2):
             answer = (await client.get("/api/x")).json()
-            assert answer == {"person": OWNER, "is_waited_for": True, "known": None, "kept": True}
+            assert answer == {"is_waited_for": True, "known": None, "kept": True}
 
 
 async def answered(method, path, *, key="a-key-of-a-client"):
