@@ -43,7 +43,7 @@ class Asked:
         self.turn.sends_what_fits = what_fits
         self.refusals = list(refusals)
         self.sent = []
-        completion = RequestCompletion(None, lambda: ENDPOINT, KnownModels(MemoryCaches()))
+        completion = RequestCompletion(lambda: ENDPOINT, KnownModels(MemoryCaches()))
         self.all = Refusals(self.turn, ENDPOINT, completion, self)
 
     async def run(self):
