@@ -70,7 +70,8 @@ def test_each_word_in_which_many_names_end_is_in_the_glossary():
 
 
 def test_the_glossary_has_no_word_that_few_names_end_in():
-    assert {word for word in glossary() if len(last_words()[word]) < OFTEN} == set()
+    words = last_words()
+    assert {word for word in glossary() if len(words[word]) < OFTEN} == set()
 
 
 def test_imports_and_loggers_stand_before_the_first_function():
