@@ -316,6 +316,8 @@ class Exchange:
         turn.usage = gathered.usage
         turn.error = self.echoes.error(outcome.error or turn.error) or gathered.error
         turn.error_code = outcome.error_code or turn.error_code
+        if not turn.error:
+            await self._pipeline.completion.keep_guess(turn.window, self.endpoint)
         used = gathered.usage or (NOTHING_USED if turn.error else None)
         turn.usages = (*[NOTHING_USED for _ in turn.bodies[1:]], used) if turn.bodies else ()
         turn.stopped = outcome.is_stopped

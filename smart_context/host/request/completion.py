@@ -79,9 +79,9 @@ class RequestCompletion:
         """Ask the chat model's server about the model, unless it has been asked already."""
         await self.known.ask(self.endpoint())
 
-    async def keep_guess(self) -> None:
-        """Use a guess that fitted as the window of a chat model whose window is unknown."""
-        if endpoint := self.endpoint():
+    async def keep_guess(self, window: Window | None, endpoint: EndpointSettings | None) -> None:
+        """Use the window of a request that was answered from now on, if it was a guess."""
+        if window is not None and window.is_guess and endpoint is not None:
             await self.known.keep_guess(endpoint)
 
     async def completed(self, request: Request, files: Blobs) -> Request:
@@ -113,7 +113,7 @@ class RequestCompletion:
         return self.certain_window(self._of_client(model))
 
     def certain_window(self, endpoint: EndpointSettings | None) -> Window | None:
-        """A model's window, if it was set, told, or named in a refusal; `None` otherwise.
+        """A model's window, if it was set, told, or learned from a refusal; `None` otherwise.
 
         Other programs' requests are shortened only for such a window; else their provider decides.
         """

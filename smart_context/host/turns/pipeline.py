@@ -86,8 +86,7 @@ class Pipeline:
             completion=self.completion,
         )
         turn.response = await rounds.answer()
-        if turn.window is not None and turn.window.is_guess:
-            await self.completion.keep_guess()
+        await self.completion.keep_guess(turn.window, self.completion.endpoint())
 
     @property
     def has_no_model(self) -> bool:

@@ -188,6 +188,16 @@ def test_a_request_that_was_shortened_stays_so_in_the_order_that_is_demanded_the
     assert 5 < third < second < first
 
 
+def test_a_window_that_was_guessed_is_kept_to_once_it_has_fitted(client, provider):
+    over = "prompt too long; exceeded max context length by 900 tokens"
+    provider.reply_with(failure(400, over))
+    assert client.chat(*LONG, user("One?"), model="local-unnamed").status == 200
+    before = len(provider.chat_requests)
+    assert client.chat(*LONG, user("Two?"), model="local-unnamed").status == 200
+    (again,) = sent(provider)[before:]
+    assert 5 < len(again["messages"]) < len(LONG) + 1
+
+
 def test_a_request_of_which_nothing_can_go_is_refused_in_the_providers_words(client, provider):
     provider.reply_with(failure(400, TOO_LONG))
     before = len(provider.chat_requests)
