@@ -59,7 +59,7 @@ from smart_context.host.request.tools import ToolSupport
 from smart_context.host.request.window import Window
 from smart_context.host.tasks import StoppableTasks, TaskOwner
 from smart_context.host.turn import Turn
-from smart_context.host.turns.answering import TurnParts
+from smart_context.host.turns.page_source import TurnParts
 from smart_context.host.turns.pipeline import Pipeline
 from smart_context.host.turns.repair import Repair
 from smart_context.host.turns.turns import Turns

@@ -29,8 +29,8 @@ from smart_context.gateway.edge.relay import Relay, end
 from smart_context.gateway.edge.upstream import ProviderCall, Upstream
 from smart_context.gateway.requests.body import BodyRefused, BodyTooLong, read_body
 from smart_context.gateway.requests.outgoing import ApiKind
+from smart_context.gateway.turns.client_source import AnswerSink, ClientChats, ClientSource
 from smart_context.gateway.turns.document import MessageKeys, RequestRecorder
-from smart_context.gateway.turns.exchange import AnswerSink, ClientChats, Exchange
 from smart_context.gateway.turns.finding import ChatFinder, ChatOfRequest
 from smart_context.gateway.turns.incoming import Incoming, held_things
 from smart_context.gateway.turns.reading import RecentLists, read_incoming, with_model
@@ -172,7 +172,7 @@ class Gateway:
                 if endpoint is None
                 else ProviderSink(self._upstream, incoming, endpoint, watch, send)
             )
-            exchange = Exchange(
+            source = ClientSource(
                 self._host.turns,
                 chats,
                 incoming,
@@ -183,9 +183,9 @@ class Gateway:
                 echoes=echoes,
                 sink=sink,
             )
-            await exchange.run()
-            if exchange.turn is not None:
-                asked.error = exchange.turn.error
+            await source.run()
+            if source.turn is not None:
+                asked.error = source.turn.error
         finally:
             watch.close()
 

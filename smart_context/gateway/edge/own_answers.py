@@ -21,7 +21,7 @@ from smart_context.gateway.edge.receiving import DisconnectWatch, NobodyWaiting
 from smart_context.gateway.requests.outgoing import ApiKind
 from smart_context.gateway.requests.units import chat_units, response_units
 from smart_context.gateway.turns.answer_headers import Headers, answer_headers
-from smart_context.gateway.turns.exchange import Exchange, Outcome, TurnAborted
+from smart_context.gateway.turns.client_source import ClientSource, Outcome, TurnAborted
 from smart_context.gateway.turns.incoming import Incoming
 from smart_context.host.access import Audience
 from smart_context.host.commands.registry import Caller
@@ -198,26 +198,26 @@ class OfflineSink:
     send: Send
     outcome: Outcome = field(default_factory=Outcome, init=False)
 
-    async def give(self, exchange: Exchange) -> None:
+    async def give(self, source: ClientSource) -> None:
         """Send the whole answer."""
         gathered = self.outcome.gathered
         own = OwnAnswer(kind=self.incoming.kind, model=EMBEDDED, created=int(time.time()))
         gathered.response, gathered.model = own.id, EMBEDDED
         try:
-            sent = await exchange.prepared()
+            sent = await source.prepared()
             prompt = _prompt(self.incoming, [*sent.values()])
-            pieces = self._pieces(prompt, gathered, exchange)
+            pieces = self._pieces(prompt, gathered, source)
             asked = sum(count_tokens(str(message["content"])) for message in prompt)
-            giving = _give(own, pieces, self.incoming, asked, self.send, exchange.headers)
+            giving = _give(own, pieces, self.incoming, asked, self.send, source.headers)
             await self.watch.during(giving)
             said = count_tokens(gathered.first.text)
             gathered.usage = Usage(prompt_tokens=asked, completion_tokens=said)
             gathered.is_whole = True
         except TurnAborted as aborted:
-            exchange.failure = refused_by_plugin(aborted)
+            source.failure = refused_by_plugin(aborted)
         except ModelFailed as failed:
             self.outcome.error = str(failed)
-            exchange.failure = GatewayError(502, str(failed))
+            source.failure = GatewayError(502, str(failed))
         except NobodyWaiting:
             self.outcome.is_stopped = True
 
@@ -225,12 +225,12 @@ class OfflineSink:
         """Do nothing, since the end was sent with the answer."""
 
     async def _pieces(
-        self, prompt: list[PromptMessage], gathered: GatheredAnswer, exchange: Exchange
+        self, prompt: list[PromptMessage], gathered: GatheredAnswer, source: ClientSource
     ) -> AsyncIterator[str]:
-        turn = exchange.turn
+        turn = source.turn
         if turn is not None and turn.response is not None:
             gathered.first.texts.append(turn.response)
-            exchange.ends()
+            source.ends()
             yield turn.response
             return
         if turn is not None:
@@ -238,11 +238,11 @@ class OfflineSink:
         async for piece in self.model.stream(prompt):
             if piece.text:
                 gathered.first.texts.append(piece.text)
-                exchange.arrived(piece.text)
+                source.arrived(piece.text)
                 task = asyncio.current_task()
                 if not (task and task.cancelling()):  # a stop must not wait for the client
                     yield piece.text
-        exchange.ends()
+        source.ends()
 
 
 class OwnAnswers:

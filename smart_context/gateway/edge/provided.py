@@ -15,7 +15,7 @@ from smart_context.gateway.edge.relay import Relay, end, read_all
 from smart_context.gateway.edge.upstream import ProviderAnswer, ProviderCall, Upstream
 from smart_context.gateway.requests.outgoing import Outgoing
 from smart_context.gateway.turns.answer_headers import Headers
-from smart_context.gateway.turns.exchange import Exchange, Outcome, TurnAborted
+from smart_context.gateway.turns.client_source import ClientSource, Outcome, TurnAborted
 from smart_context.gateway.turns.incoming import Incoming
 from smart_context.llm.failures import explained
 
@@ -43,20 +43,20 @@ class ProviderSink:
     # status, body and headers of an answer that is sent in one piece
     _whole: tuple[int, bytes, Headers] | None = field(default=None, init=False)
 
-    async def give(self, exchange: Exchange) -> None:
+    async def give(self, source: ClientSource) -> None:
         """Pass on the request, and everything of the answer but its end."""
         outcome = self.outcome
         try:
-            await exchange.prepared()
-            if exchange.turn is not None and exchange.turn.response is not None:
-                await self._give_text(exchange.turn.response, exchange)
+            await source.prepared()
+            if source.turn is not None and source.turn.response is not None:
+                await self._give_text(source.turn.response, source)
             else:
-                await self._ask(exchange)
+                await self._ask(source)
         except TurnAborted as aborted:
-            self._refuse(refused_by_plugin(aborted), exchange)
+            self._refuse(refused_by_plugin(aborted), source)
         except GatewayError as refused:
             outcome.error, outcome.error_code = str(refused), refused.status
-            self._refuse(refused, exchange)
+            self._refuse(refused, source)
         except NobodyWaiting:
             # Many clients disconnect as soon as they have the end.
             outcome.is_stopped = not outcome.gathered.is_whole
@@ -70,15 +70,15 @@ class ProviderSink:
         elif self._needs_end:
             await end(self.send)
 
-    def _refuse(self, error: GatewayError, exchange: Exchange) -> None:
-        self._whole = (error.status, error.body(), exchange.headers())
+    def _refuse(self, error: GatewayError, source: ClientSource) -> None:
+        self._whole = (error.status, error.body(), source.headers())
 
-    async def _give_text(self, text: str, exchange: Exchange) -> None:
+    async def _give_text(self, text: str, source: ClientSource) -> None:
         self.outcome.gathered.first.texts.append(text)
         self.outcome.gathered.is_whole = bool(text)
-        await give_text(text, self.incoming, self.watch, self.send, exchange.headers())
+        await give_text(text, self.incoming, self.watch, self.send, source.headers())
 
-    async def _ask(self, exchange: Exchange) -> None:
+    async def _ask(self, source: ClientSource) -> None:
         call = ProviderCall(
             endpoint=self.endpoint,
             method="POST",
@@ -96,21 +96,21 @@ class ProviderSink:
 
         try:
             with suppress(ModelFailed):  # the provider's words are passed on
-                await self.watch.during(exchange.request.asked(ask))
-            await self._pass_on(answers[-1], exchange)
+                await self.watch.during(source.request.asked(ask))
+            await self._pass_on(answers[-1], source)
         finally:
             for answer in answers:
                 await answer.aclose()  # even if nothing was read of it
 
-    async def _pass_on(self, answer: ProviderAnswer, exchange: Exchange) -> None:
+    async def _pass_on(self, answer: ProviderAnswer, source: ClientSource) -> None:
         self.outcome.error_code = answer.status if answer.status >= _ERROR else 0
         if answer.status == _NOT_FOUND and self.incoming.kind == "responses":
             body = await read_all(answer, MAX_SHORT_BYTES)
             theirs = [pair for pair in answer.headers if pair[0] not in _OF_THE_BODY]
-            headers = [*theirs, *exchange.headers()]
+            headers = [*theirs, *source.headers()]
             self._whole = (_NOT_FOUND, with_hint(body, _NO_RESPONSES), headers)
             return
-        relay = Relay(answer, exchange.headers(), exchange.arrived, exchange.ends)
+        relay = Relay(answer, source.headers(), source.arrived, source.ends)
         self.outcome.gathered = relay.gathered
         self._needs_end = await self.watch.during(relay.run(self.send))
         self.outcome.error = relay.error

@@ -10,8 +10,8 @@ from smart_context.base.values import JsonObject, PersonId
 from smart_context.chat.documents.document import Since, whole
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.host.tasks import StoppableTasks
-from smart_context.host.turns.answering import Answering, TurnParts
 from smart_context.host.turns.driving import TurnSource, drive
+from smart_context.host.turns.page_source import PageSource, TurnParts
 
 STOP_TIMEOUT_S = 10.0
 
@@ -32,10 +32,10 @@ class Turns:
         """The number of running turns."""
         return sum(map(len, self._running.values()))
 
-    def under_way(self, chat_id: ChatId) -> Answering | None:
+    def under_way(self, chat_id: ChatId) -> PageSource | None:
         """The turn of a page in a chat; `None` if it has none now."""
         running = self._running.get(chat_id, ())
-        return next((source for source in running if isinstance(source, Answering)), None)
+        return next((source for source in running if isinstance(source, PageSource)), None)
 
     def is_answered(self, chat_id: ChatId) -> bool:
         """True while a page or a client is answered in a chat."""
@@ -99,7 +99,7 @@ class Turns:
         """
         if self.under_way(chat_id):
             raise ChatBusy("this chat is still being answered; stop that first, or wait")
-        answering = Answering(
+        source = PageSource(
             self.parts,
             chat_id,
             ask,
@@ -109,17 +109,17 @@ class Turns:
             model=model,
             what_fits=what_fits,
         )
-        await self.run(answering)
-        return answering.message_ids
+        await self.run(source)
+        return source.message_ids
 
     async def stop(self, chat_id: ChatId) -> bool:
         """Stop a chat's turn and wait until the text so far is saved; `False` if it has no turn."""
         others = self.stops.stop(chat_id)
-        answering = self.under_way(chat_id)
-        if answering is None:
+        source = self.under_way(chat_id)
+        if source is None:
             return others
-        answering.stop()
-        await asyncio.wait([self._running[chat_id][answering]], timeout=STOP_TIMEOUT_S)
+        source.stop()
+        await asyncio.wait([self._running[chat_id][source]], timeout=STOP_TIMEOUT_S)
         return True
 
     async def close(self, timeout_s: float) -> None:
@@ -127,8 +127,8 @@ class Turns:
         tasks: list[asyncio.Task[None]] = []
         for chat_id, running in self._running.items():
             tasks += running.values()
-            if answering := self.under_way(chat_id):
-                answering.stop()
+            if source := self.under_way(chat_id):
+                source.stop()
         if tasks:
             await asyncio.wait(tasks, timeout=timeout_s)
         await self.parts.tasks.close()

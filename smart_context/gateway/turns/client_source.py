@@ -62,7 +62,7 @@ class AnswerSink(Protocol):
 
     outcome: Outcome
 
-    async def give(self, exchange: "Exchange") -> None:
+    async def give(self, source: "ClientSource") -> None:
         """Ask for the answer, and pass on everything of it but the end."""
 
     async def end(self) -> None:
@@ -100,7 +100,7 @@ class AnsweringClient:
 
 
 @dataclass(eq=False)
-class Exchange:
+class ClientSource:
     """The source of a client's turn.
 
     Attributes:
@@ -108,7 +108,7 @@ class Exchange:
         request: The request to the provider.
     """
 
-    turns: Turns  # the turns of the page, which go through the same phases
+    turns: Turns  # runs all turns
     chats: ClientChats
     incoming: Incoming
     chat: ChatOfRequest | None  # its chat; `None` for an aside without one

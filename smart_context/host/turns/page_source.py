@@ -55,7 +55,7 @@ class TurnParts:
 
 
 @dataclass(eq=False)
-class Answering:
+class PageSource:
     """The source of a page's turn; see `Turns.take`."""
 
     parts: TurnParts
