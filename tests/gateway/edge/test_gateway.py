@@ -142,6 +142,23 @@ def test_an_answer_is_seen_on_the_page_while_it_comes(server, provider):
     assert finished["message_ids"][1] == started["message_id"]
 
 
+@pytest.mark.parametrize("asks", ["a page", "a client"])
+def test_pages_hear_of_the_end_when_answer_and_receipt_are_kept(client, server, asks):
+    chat = f"ends-for-{asks[2:]}"
+    with server.connect() as wire:
+        if asks == "a page":
+            wire.call("chat.send", chat_id=chat, message="Hi")
+        else:
+            client.chat(user("Hi"), headers={"X-Smart-Context-Chat": chat}, stream=True)
+        wire.wait_for("chat.finished", chat_id=chat)
+        told = [name for name, params in wire.events if params.get("chat_id") == chat]
+        stored = server.ask("memory.load_chat", chat_id=chat)["messages"]
+    kept = [told.index(name) for name in ("chat.started", "smart_context.receipt_kept")]
+    assert kept == sorted(kept)
+    assert kept[-1] < told.index("chat.finished")
+    assert not stored[-1].get("generating")
+
+
 def server_port(server):
     return ApiClient(server).address.port
 
