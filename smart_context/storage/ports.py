@@ -646,5 +646,9 @@ class Storage:
     of_person: Callable[[PersonId], "Storage"] | None = None
 
     def for_person(self, person: PersonId) -> "Storage":
-        """A storage that holds only what a person may use; all of it where there is one person."""
+        """A storage with only the chats, documents, logs, files and contexts that a person may use.
+
+        Where there is one person, it is the whole storage. The person of a share can't be changed.
+        What is kept by the ids of chats, such as vectors and answers, is asked for after the chat.
+        """
         return self if self.of_person is None else self.of_person(person)

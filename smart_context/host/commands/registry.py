@@ -66,7 +66,7 @@ def check_owner(person: PersonId) -> None:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Command:
     handler: CommandHandler
-    for_person: HandlerOf | None  # gives the handler for a caller, where each person has one
+    for_person: HandlerOf  # gives a caller's handler, which is `handler` where all have one
     parameters: Parameters
     owner: str
 
@@ -122,7 +122,7 @@ class CommandRegistry:
             )
         command = _Command(
             handler=handler,
-            for_person=for_person,
+            for_person=for_person or (lambda _person: handler),
             parameters=Parameters.of(handler, caller_type=Caller),
             owner=owner,
         )
@@ -171,10 +171,7 @@ class CommandRegistry:
         own = await self._model_of(chat_id) if self._model_of and isinstance(chat_id, str) else ""
         try:
             with chosen(own):
-                handler = command.handler
-                if command.for_person is not None:
-                    handler = command.for_person(caller.person)
-                return await handler(**given)
+                return await command.for_person(caller.person)(**given)
         except SmartContextError:
             raise
         except asyncio.CancelledError as error:
