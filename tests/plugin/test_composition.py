@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from smart_context.base.values import OWNER
+from smart_context.base.values import OWNER, PersonId
 from smart_context.plugin import composition
 from smart_context.plugin.hooks import WARMED_MESSAGES
 from smart_context.vault.index.cache import VaultChanges
@@ -62,6 +62,22 @@ async def test_a_choice_can_be_undone_and_is_gone_with_its_chat(served, composed
         assert parts.of(OWNER).undo.undoable("c").count == 1
         await running.call("memory.delete_chat", chat_id="c")
         assert parts.of(OWNER).undo.undoable("c").count == 0
+
+
+async def test_what_a_person_did_is_kept_when_their_parts_are_built_again(
+    served, composed, monkeypatch
+):
+    monkeypatch.setattr(composition, "MOST_PEOPLE", 1)
+    async with served() as running:
+        (parts,) = composed
+        await running.call("chat.send", chat_id="c", message="Hello", stream=False)
+        await running.call("hide", chat_id="c", message_ids=["m"])
+        before = parts.of(OWNER)
+        assert parts.of(PersonId("ann")).undo.undoable("c").count == 0
+        assert parts.of(OWNER) is not before
+        assert (await running.call("undo", chat_id="c"))["left"] == 0
+        assert (await parts.of(OWNER).sidecars.of("c")).state.hidden == ()
+        assert len(await parts.of(OWNER).stored_receipts.all("c")) == 1
 
 
 @pytest.mark.parametrize("embedded", [True, False], ids=["in this process", "at an endpoint"])
