@@ -66,9 +66,6 @@ class Access(Protocol):
     async def is_theirs(self, person: PersonId, owned: OwnedName) -> bool:
         """True if something that the person may use is their own, not shared by another."""
 
-    def placeholder(self, person: PersonId, owned: OwnedName) -> str | None:
-        """An unused name, to use instead of another person's; `None` to refuse the call."""
-
     def hearing(self, audience: Audience, people: AbstractSet[PersonId]) -> Collection[PersonId]:
         """The people of `people` who may get an event of this audience; must not block.
 
@@ -88,10 +85,6 @@ class OwnerOnly:
     async def is_theirs(self, person: PersonId, owned: OwnedName) -> bool:  # noqa: ARG002 - the same
         """True for the owner."""
         return person == OWNER
-
-    def placeholder(self, person: PersonId, owned: OwnedName) -> str | None:  # noqa: ARG002 - all is the owner's
-        """`None`, so that anybody but the owner is refused."""
-        return None
 
     def hearing(self, audience: Audience, people: AbstractSet[PersonId]) -> Collection[PersonId]:
         """The owner, or all people for an event to everybody."""
@@ -129,10 +122,6 @@ class PersonalAccess:
             contexts = self._people.contexts_of(person)
             return await asyncio.to_thread(contexts.shared_by, owned.name) in {None, person}
         return True
-
-    def placeholder(self, person: PersonId, owned: OwnedName) -> str | None:
-        """An id that no chat has, for a chat; `None` for other things, which are refused."""
-        return placeholder_for(owned.name, person) if owned.kind == "chat" else None
 
     def hearing(self, audience: Audience, people: AbstractSet[PersonId]) -> Collection[PersonId]:
         """The people of `people` who may get an event of this audience."""
@@ -190,10 +179,9 @@ async def check_access(
     placeholders: dict[str, str] = {}
     for owned in named:
         if not await access.may_use(person, owned):
-            placeholder = access.placeholder(person, owned)
-            if placeholder is None:
+            if owned.kind != "chat" or not access.has_people:
                 raise unknown(owned)
-            placeholders[owned.name] = placeholder
+            placeholders[owned.name] = placeholder_for(owned.name, person)
         elif owned.only_theirs and not await access.is_theirs(person, owned):
             raise CommandFailed(f"Only the person whose {owned.kind} it is can do this.")
     return Placeholders(placeholders)

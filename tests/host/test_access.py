@@ -39,6 +39,8 @@ FILE = {"storage_key": "f1"}
 class Asked:
     """Notes what it is asked, and allows all but what it is told."""
 
+    has_people = False
+
     def __init__(self, *refused):
         self.refused = refused
         self.asked = []
@@ -46,9 +48,6 @@ class Asked:
     async def may_use(self, person, owned):
         self.asked.append((person, owned))
         return owned not in self.refused
-
-    def placeholder(self, person, owned):
-        return None
 
 
 async def show(
