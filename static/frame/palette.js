@@ -175,10 +175,15 @@ function option({ name, hint, hue, isOn, isStarred, star }, id) {
   words.textContent = visible(name);
   const more = document.createElement("span");
   more.className = "palette-hint";
-  more.textContent = isOn ? "Picked" : visible(hint ?? "");
+  more.textContent = hintOf(isOn ?? false, visible(hint ?? ""));
   line.append(words, more);
   if (star) line.append(starOf(isStarred ?? false));
   return line;
+}
+
+/** What stands beside a name: that it is picked, and how large it is. @param {boolean} isOn @param {string} hint */
+export function hintOf(isOn, hint) {
+  return [isOn ? "Picked" : "", hint].filter(Boolean).join(" · ");
 }
 
 /** @param {boolean} isStarred */

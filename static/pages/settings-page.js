@@ -59,7 +59,7 @@ function show(settings) {
 
 /** What was written into a file may be none of the choices here. @param {HTMLSelectElement} field @param {string} value */
 function offerToo(field, value) {
-  if (![...field.options].some((one) => one.value === value)) field.add(new Option("as in the file", value));
+  if (![...field.options].some((one) => one.value === value)) field.add(new Option("As in the file", value));
 }
 
 /** Shows what is wrong in the files; what nothing reads can be taken out. @param {readonly Fault[]} faults */

@@ -201,7 +201,7 @@ def test_an_exact_text_that_is_too_long_to_show_says_so(new_page, server):
     page = open_chat(new_page, server, "long")
     page.get_by_role("textbox", name="Message").fill("And then?")
     page.get_by_role("button", name="Show the exact text").click()
-    notes = page.get_by_role("dialog", name="The exact text").locator(".exact-body > p")
+    notes = page.get_by_role("dialog", name="The exact text").locator(".exact-messages > p")
     expect(notes.first).to_have_text("Only the beginning is shown; Copy includes everything.")
     expect(notes.last).to_have_text("1 more message; Copy includes everything.")
 
@@ -387,7 +387,7 @@ def test_a_turn_is_compared_and_replayed_beside_its_receipt(new_page, server, en
     requests = len(endpoint.chat_requests)
     page.locator("summary", has_text="Not sent").click()
     page.get_by_label("With the turn").select_option(index=1)
-    expect(page.locator(".turn-changes")).to_contain_text("Topics: none → cats sleep")
+    expect(page.locator(".turn-changes")).to_contain_text("Topics: None → cats sleep")
     expect(page.locator(".turn-difference")).to_contain_text("0 added, 3 removed")
     pick(page, "boats sail")
     expect(page.locator(".turn-note")).to_contain_text("Nothing was sent or stored")
@@ -398,9 +398,9 @@ def test_a_turn_is_compared_and_replayed_beside_its_receipt(new_page, server, en
     expect(strictness).not_to_contain_text(re.compile(r"\d"))
     expect(strictness.get_by_role("radio", name="As set")).to_be_checked()  # none of the three
     strictness.get_by_role("radio", name="Wide").check()
-    expect(page.locator(".turn-changes")).to_contain_text("Match strictness: 0.5 → wide")
+    expect(page.locator(".turn-changes")).to_contain_text("Match strictness: 0.5 → Wide")
     page.reload()
-    expect(page.locator(".turn-changes")).to_contain_text("Match strictness: 0.5 → wide")
+    expect(page.locator(".turn-changes")).to_contain_text("Match strictness: 0.5 → Wide")
     expect(strictness.get_by_role("radio", name="Wide")).to_be_checked()
     assert len([r for r in endpoint.chat_requests[requests:] if r.body["model"] == "gpt-4o"]) == 0
     kept = (server.vault / ".memory" / "mixed.receipts.jsonl").read_text(encoding="utf-8")

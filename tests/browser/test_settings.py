@@ -135,8 +135,8 @@ def test_the_palette_leads_to_each_setting_wherever_it_lies(new_page, empty):
 def test_words_of_a_choice_and_the_look_are_kept(new_page, empty):
     page = open_page(new_page, empty, "/settings")
     strictness = page.get_by_label("Match strictness")
-    expect(strictness.locator("option:checked")).to_have_text("normal")
-    strictness.select_option("narrow")
+    expect(strictness.locator("option:checked")).to_have_text("Normal")
+    strictness.select_option("Narrow")
     expect(page.get_by_text("Set for all your vaults.")).to_be_visible()
     page.get_by_label("Dark", exact=True).check()
     page.reload()
@@ -145,7 +145,7 @@ def test_words_of_a_choice_and_the_look_are_kept(new_page, empty):
     name = "plugins.smart_context.similarity_threshold"
     assert empty.ask("system.settings")["values"][name] == 0.55
     empty.ask("system.change_settings", values={name: 0.5})  # as one writes it into the file
-    expect(strictness.locator("option:checked")).to_have_text("as in the file")
+    expect(strictness.locator("option:checked")).to_have_text("As in the file")
 
 
 def test_what_no_setting_reads_is_named_on_the_pages_and_taken_out_there(new_page, empty):

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { behindInWords } from "../../static/cloud/cloud-view.js";
 import { fit, roomFor } from "../../static/cloud/fit.js";
 import { coloursOf, fnv1a, hueOf } from "../../static/cloud/hues.js";
+import { hintOf } from "../../static/frame/palette.js";
 import { stateInWords } from "../../static/messages/answers/answer-state.js";
 import { tryAgainInWords } from "../../static/messages/answers/try-again.js";
 import { possibleWidth } from "../../static/frame/side-width.js";
@@ -16,6 +17,11 @@ test("a hash is the one that the server computes", () => {
   assert.equal(fnv1a(""), 0x811c9dc5);
   assert.equal(fnv1a("LangGraph"), 31570743);
   assert.equal(fnv1a("成都"), 3769958668);
+});
+
+test("the palette says how large a topic is, also of one that is picked", () => {
+  assert.equal(hintOf(true, "8 messages"), "Picked · 8 messages");
+  assert.deepEqual([hintOf(true, ""), hintOf(false, "8 messages")], ["Picked", "8 messages"]);
 });
 
 test("a hue is the one that the server computes", () => {

@@ -99,6 +99,7 @@ function write(block, text, sources, mark) {
   }
   const characters = [...text]; // as the server counts them
   for (const [i, source] of sources.entries()) {
+    if (source.at >= characters.length) break; // the end is not shown
     const part = element("div", "");
     const name = element("p", mark(part, source) || "Messages");
     part.append(name, element("pre", visible(characters.slice(source.at, sources[i + 1]?.at).join("").trim())));

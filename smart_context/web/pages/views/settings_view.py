@@ -75,7 +75,7 @@ def _choices(row: Mapping[str, Any], value: Any) -> tuple[tuple[Any, str], ...]:
         words = WORDS["choices"]
         return tuple((choice, words.get(choice, choice)) for choice in row["choices"])
     known = tuple((threshold, words) for words, threshold in STRICTNESS.items())
-    return known if value in STRICTNESS.values() else (*known, (value, "as in the file"))
+    return known if value in STRICTNESS.values() else (*known, (value, "As in the file"))
 
 
 def _section(name: str, group: str) -> str:

@@ -456,11 +456,19 @@ def _changes(difference: JsonObject) -> tuple[str, ...]:
     )
 
 
+_NO_MODEL = "embedded/passages"
+"""The name of a turn's chat model while none was connected."""
+
+
 def _setting_in_words(key: str, value: object) -> str:
     if key in {"pinned", "hidden"} and isinstance(value, list) and value:
         return counted(len(value), "message")
     if key == "threshold":
         return next((words for words, known in STRICTNESS.items() if known == value), str(value))
+    if key == "relevance":
+        return str(WORDS["choices"].get(str(value), value))
+    if key == "chat" and value == _NO_MODEL:
+        value = None
     if key == "recalls" and isinstance(value, list):
         value = [recall["label"] for recall in value]
     return _in_words(value)
@@ -468,7 +476,7 @@ def _setting_in_words(key: str, value: object) -> str:
 
 def _in_words(value: object) -> str:
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return "Yes" if value else "No"
     if isinstance(value, list):
-        return ", ".join(map(str, value)) or "none"
-    return "none" if value is None else str(value)
+        return ", ".join(map(str, value)) or "None"
+    return "None" if value is None else str(value)

@@ -40,9 +40,9 @@ def test_in_and_out_are_told_apart_and_settings_are_in_words():
     view = turn_view(turn(), CHAT, is_replay=False)
     assert (len(view.kept), len(view.left_out)) == (1, 1)
     assert dict(view.settings) == {
-        "Match strictness": "normal",
+        "Match strictness": "Normal",
         "Threshold": "0.4",
-        "Keep questions with their answers": "yes",
+        "Keep questions with their answers": "Yes",
         "Pinned": "2 messages",
     }
 
@@ -110,12 +110,16 @@ def test_a_receipt_without_a_cut_is_marked_at_its_threshold():
 def test_what_has_changed_is_in_words():
     difference = {
         "settings": {"topics": [[], ["Cats"]]},
-        "models": {"chat": ["a", None]},
+        "models": {"chat": ["a", "embedded/passages"], "relevance": ["plain", "enriched"]},
         "came_in": [],
         "went_out": [],
     }
     view = turn_view(turn(diff=difference), CHAT, is_replay=True)
-    assert view.changes == ("Topics: none → Cats", "Model: a → none")
+    assert view.changes == (
+        "Topics: None → Cats",
+        "Model: a → None",
+        "Relevance: Meaning only → Meaning and words",
+    )
 
 
 @pytest.mark.parametrize(
