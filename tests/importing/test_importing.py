@@ -7,6 +7,7 @@ import sys
 import zipfile
 from time import process_time
 
+import hypothesis
 import pytest
 
 from smart_context.base.disk.places import place_of
@@ -24,8 +25,8 @@ from tests.storage.memory import memory_storage
 
 pytestmark = pytest.mark.anyio
 
-MUTATED = 250
-"""Mutated files of each program; a thousand of each, and of richer ones, were read once."""
+MUTATED = 2
+"""Mutated files of each program, for each example of the Hypothesis profile."""
 OWN = {
     "title": "T",
     "topics": [],
@@ -300,7 +301,9 @@ async def test_mutated_files_of_each_program_give_an_account(storage, tmp_path, 
     path = put(tmp_path, client)
     mutate = mutations(path.read_bytes(), random.Random(client))
     paths = []
-    count = MUTATED if client != "llm" else MUTATED // 10  # each database has a child of its own
+    count = MUTATED * hypothesis.settings().max_examples
+    if client == "llm":
+        count //= 10  # each database has a child of its own
     for number in range(count):
         paths.append(tmp_path / str(number) / path.name)
         paths[-1].parent.mkdir()
