@@ -13,6 +13,7 @@ from smart_context.base.values import CountTokens, JsonObject
 from smart_context.host.request.request import LISTS, added_by_client, request_body
 from smart_context.host.request.tokens import texts_of, tokens_of_texts
 from smart_context.llm.models import PromptMessage
+from smart_context.llm.offline.responder import NAME as WITHOUT_MODEL
 from smart_context.plugin.receipts import sound
 from smart_context.plugin.selection.last_request import shared_beginning
 from smart_context.plugin.settings import FilterSettings
@@ -397,8 +398,12 @@ def stored_rounds(bodies: Sequence[JsonObject]) -> tuple[JsonObject, ...]:
 
 
 def shown_body(receipt: Receipt, prompt: Sequence[JsonObject] | None) -> JsonObject | None:
-    """The last request's whole body; `None` if it is unknown."""
-    if prompt is None or not receipt.parameters:
+    """The last request's whole body; `None` if it is unknown.
+
+    Without a model there is nothing in it but the messages.
+    """
+    is_known = receipt.parameters or receipt.models.get("chat") == WITHOUT_MODEL
+    if prompt is None or not is_known:
         return None
     return _body(receipt.parameters, prompt, receipt.list_name)
 
