@@ -59,6 +59,7 @@ def receipt_document(
         "models": dict(receipt.models),
         "parts": dict(receipt.parts),
         "part_names": dict(PART_NAMES),
+        "by_topic": dict(receipt.by_topic),
         "problem": receipt.problem,
         "unchanged": receipt.repeated_tokens,
         "sections": [section.to_dict() for section in receipt.sections],

@@ -424,6 +424,7 @@ def _made(
         **named,
         settings=settings_document(forecast.view.sidecar.state, plan.settings, briefing),
         parts=parts,
+        by_topic=forecast.tokens_by_topic,
         rows=rows,
         sections=sections_of(counted, system, decided),
         fell_back=forecast.decision.selection.fell_back,

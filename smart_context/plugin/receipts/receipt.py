@@ -110,6 +110,8 @@ class Receipt:
     # tokens as the endpoint counted them; empty if it did not count
     usage: Mapping[str, int] = field(default_factory=dict)
     parts: Mapping[str, int] = field(default_factory=dict)
+    # the part `history` by topic, without what is in none; empty in older receipts
+    by_topic: Mapping[str, int] = field(default_factory=dict)
     rows: tuple[ReceiptRow, ...] = ()  # every message of the chat that came before the question
     sections: tuple[ReceiptSection, ...] = ()  # the system prompt, the role and the contexts
     fell_back: bool = False  # True if no message reached the cut, so all were kept
@@ -225,7 +227,7 @@ _PLAIN: Mapping[str, Callable[[object], Any]] = {
     **dict.fromkeys(("turn", "question", "answer", "at", "outcome"), sound.text),
     "settings": sound.settings,
     "models": sound.by_name(sound.text),
-    **dict.fromkeys(("usage", "parts"), sound.by_name(sound.whole)),
+    **dict.fromkeys(("usage", "parts", "by_topic"), sound.by_name(sound.whole)),
     "fell_back": sound.flag,
     "cut": sound.number,
     "has_probabilities": sound.flag,

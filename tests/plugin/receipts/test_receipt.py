@@ -109,6 +109,7 @@ async def test_preview_and_receipt_and_request_are_the_same(served, vault):
         receipt = await here.call("receipt", chat_id=CHAT)
     assert json.dumps(shown["prompt"]) == json.dumps(receipt["prompt"]) == json.dumps(here.asked)
     assert shown["parts"] == receipt["parts"]
+    assert {} != shown["by_topic"] == receipt["by_topic"]
     told = [{k: row[k] for k in ("id", "in", "reason", "tokens")} for row in shown["messages"]]
     kept = [{k: row[k] for k in ("id", "in", "reason", "tokens")} for row in receipt["messages"]]
     assert told == kept
@@ -122,6 +123,7 @@ async def test_a_brief_preview_says_the_same_without_the_text(served, vault):
     assert whole.pop("prompt") == whole.pop("body")["messages"]
     assert whole.pop("messages")
     assert len(whole.pop("prompt_tokens")) == 7
+    assert len(whole.pop("prompt_sources")) == 7
     assert brief == whole
 
 

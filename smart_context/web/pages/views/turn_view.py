@@ -329,7 +329,7 @@ def turn_view(turn: JsonObject, chat: ChatOfTurn, *, is_replay: bool) -> TurnVie
     cut = threshold if turn.get("cut") is None else float(turn["cut"])
     return TurnView(
         turn=turn,
-        parts=_parts(turn["parts"], turn["part_names"], kept),
+        parts=_parts(turn, kept, topics),
         fields=_fields(turn.get("body") or {}, turn["parts"].get("tools", 0)),
         settings=(
             *(
@@ -417,12 +417,12 @@ def _fields(body: JsonObject, of_tools: int) -> tuple[tuple[str, str, int], ...]
 
 
 def _parts(
-    tokens: Mapping[str, int], names: Mapping[str, str], kept: Sequence[TopicRows]
+    turn: JsonObject, kept: Sequence[TopicRows], topics: TopicsOfMessages
 ) -> tuple[BarPart, ...]:
-    total = max(sum(tokens.values()), 1)
+    total = max(sum(turn["parts"].values()), 1)
     views: list[BarPart] = []
     start = 0.0
-    for part, name, hue, count in _pieces(tokens, names, kept):
+    for part, name, hue, count in _pieces(turn, kept, topics):
         width = 100 * count / total
         view = BarPart(part=part, hue=hue, name=name, tokens=count, start=start, width=width)
         views.append(view)
@@ -431,20 +431,33 @@ def _parts(
 
 
 def _pieces(
-    tokens: Mapping[str, int], names: Mapping[str, str], kept: Sequence[TopicRows]
+    turn: JsonObject, kept: Sequence[TopicRows], topics: TopicsOfMessages
 ) -> Iterator[tuple[str, str, Colour | None, int]]:
     """The parts of the request with tokens; messages are split by topic."""
-    for part, name in names.items():
-        groups = [group for group in kept if group.hue is not None and part == "history"]
-        rest = tokens.get(part, 0) - sum(group.tokens for group in groups)
-        # Summaries and system messages are parts of their own: they may be in a group and not here.
-        if groups and rest >= 0:
-            yield from ((part, group.name, group.hue, group.tokens) for group in groups)
+    tokens: Mapping[str, int] = turn["parts"]
+    for part, name in turn["part_names"].items():
+        split = _by_topic(turn, kept, topics) if part == "history" else []
+        rest = tokens.get(part, 0) - sum(count for _, _, count in split)
+        # Attachments, summaries and system messages are parts of their own: without `by_topic`,
+        # they may be in a group and not here.
+        if split and rest >= 0:
+            yield from ((part, *each) for each in split)
             others = {group.name for group in kept if group.hue is None}
             if rest:
                 yield part, others.pop() if len(others) == 1 else OTHERS, None, rest
         elif tokens.get(part, 0):
             yield part, name, None, tokens[part]
+
+
+def _by_topic(
+    turn: JsonObject, kept: Sequence[TopicRows], topics: TopicsOfMessages
+) -> list[tuple[str, Colour | None, int]]:
+    """The topics of the messages that were sent, each with its colour and tokens."""
+    known: Mapping[str, int] = turn.get("by_topic") or {}
+    if not known:
+        return [(group.name, group.hue, group.tokens) for group in kept if group.hue is not None]
+    largest = sorted(known.items(), key=lambda entry: -entry[1])
+    return [(label, topics.hue(label), count) for label, count in largest]
 
 
 def _changes(difference: JsonObject) -> tuple[str, ...]:

@@ -36,6 +36,24 @@ def test_the_parts_fill_the_bar_in_the_order_in_which_they_are_sent():
     assert [(p.part, p.start, p.width) for p in parts] == [("history", 0, 75), ("message", 75, 25)]
 
 
+def test_the_legend_has_topics_and_attachments_beside_each_other():
+    """The rows of messages count what is attached to them, which is a part of its own."""
+    row = {"id": "m", "kind": "topic", "topic": "Cats", "in": True, "tokens": 560}
+    numbers = {"history": 20, "attachments": 547}
+    said = turn(
+        messages=[row | {"reason": "in: about Cats", "short": "Sent – about Cats"}],
+        parts=numbers,
+        part_names={"attachments": "Attachments", "history": "Messages"},
+        by_topic={"Cats": 13},
+    )
+    parts = turn_view(said, CHAT, is_replay=False).parts
+    assert [(part.name, part.tokens, part.hue is not None) for part in parts] == [
+        ("Attachments", 547, False),
+        ("Cats", 13, True),
+        (OTHERS, 7, False),
+    ]
+
+
 def test_in_and_out_are_told_apart_and_settings_are_in_words():
     view = turn_view(turn(), CHAT, is_replay=False)
     assert (len(view.kept), len(view.left_out)) == (1, 1)
