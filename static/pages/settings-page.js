@@ -387,7 +387,8 @@ function startWithdrawing() {
   const button = /** @type {HTMLButtonElement | null} */ (document.querySelector("[data-revoke-trust]"));
   const section = button?.closest("details");
   if (!button || !section) return;
-  button.addEventListener("click", () => {
+  button.addEventListener("click", ({ detail: clicks }) => {
+    if (clicks > 1) return; // a double click is no answer
     if (!button.dataset.asked) {
       button.dataset.asked = "true";
       button.textContent = "Turn all of this off";

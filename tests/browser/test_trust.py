@@ -195,3 +195,21 @@ def test_settings_say_what_is_off_and_warnings_stand_out(new_page, server):
     review(page)
     expect(page.locator(".trust-warning")).to_contain_text("Warning: it is not encrypted")
     expect(page.locator(".trust-does").first).to_have_text(re.compile("^Models"))
+
+
+def test_trust_is_withdrawn_in_the_settings_by_a_second_press(new_page, server):
+    page = open_page(new_page, server, "/settings")
+    trust(server.vault)
+    expect(bar(page)).to_be_hidden()
+    page.reload()
+    part = page.locator("details", has=page.get_by_role("heading", name="Trust", exact=True))
+    part.locator("summary").click()
+    expect(part.locator(".trust-now")).to_contain_text("You trust this vault with: ")
+    part.get_by_role("button", name="Stop trusting this vault").dblclick()
+    part.get_by_role("button", name="Turn all of this off").click()
+    told = part.get_by_text("You don’t trust this vault; what it asked for is off.")
+    expect(told).to_be_focused()
+    expect(bar(page)).to_contain_text(OFF)
+    expect(part.get_by_role("button")).to_have_count(0)
+    page.reload()
+    expect(part.get_by_text(OFF)).to_be_visible()
