@@ -11,7 +11,7 @@ NOT_UTF8 = "expected UTF-8, found another encoding; save the file as UTF-8"
 
 _READ_AT_ONCE = 1 << 20
 _LONGEST_WORD = 16
-"""More than the length of an escape or a literal, which the end of a piece may cut in two."""
+"""More than an escape, a literal or the end of a number, which the end of a piece may cut in two."""
 
 _BLANK = json.decoder.WHITESPACE  # type: ignore[attr-defined] # its stub leaves it out
 _DECODER = json.JSONDecoder()
@@ -76,7 +76,7 @@ class _Text:
             except ValueError as error:
                 raise _damaged(str(error)) from error
             else:
-                if end < len(self._text) or self._is_whole:
+                if end < len(self._text) - _LONGEST_WORD or self._is_whole:
                     self._at = end
                     return found
             self._read_on()

@@ -3,7 +3,7 @@ import json
 from itertools import islice
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from smart_context.importing import json_lists
@@ -23,6 +23,7 @@ def read(content: bytes, piece: int = 1 << 20) -> list[object]:
         return [*values_in(io.BytesIO(content))]
 
 
+@example(values=[0.5, 1e300], piece=1, is_ascii=True, indent=None)  # cut at the point, and at the e
 @given(
     values=st.lists(VALUES, max_size=4),
     piece=st.integers(1, 40),
