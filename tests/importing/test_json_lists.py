@@ -23,7 +23,8 @@ def read(content: bytes, piece: int = 1 << 20) -> list[object]:
         return [*values_in(io.BytesIO(content))]
 
 
-@example(values=[0.5, 1e300], piece=1, is_ascii=True, indent=None)  # cut at the point, and at the e
+# cut at the point, and at the e
+@example(values=[0.5, 1e300], piece=1, is_ascii=True, indent=None)
 @given(
     values=st.lists(VALUES, max_size=4),
     piece=st.integers(1, 40),
