@@ -11,7 +11,7 @@ NOT_UTF8 = "expected UTF-8, found another encoding; save the file as UTF-8"
 
 _READ_AT_ONCE = 1 << 20
 _LONGEST_WORD = 16
-"""More than an escape, a literal or the end of a number, which the end of a piece may cut in two."""
+"""More than an escape, a literal or a number's end, which the end of a piece may cut in two."""
 
 _BLANK = json.decoder.WHITESPACE  # type: ignore[attr-defined] # its stub leaves it out
 _DECODER = json.JSONDecoder()
