@@ -107,6 +107,7 @@ def test_notes_recalls_and_messages_have_one_number_on_every_page(new_page, serv
     listed = page.locator(".receipt-list a")
     expect(listed).to_contain_text(f"{bar['Total']:,} tokens")
     receipt = new_page(server, listed.get_attribute("href"))
+    expect(receipt.locator(".turn-exact-tokens")).to_have_text(f"{bar['Total']:,} tokens")
     shown = rows(receipt.locator(".sends-parts li"))  # its messages by topic
     assert sum(shown.values()) == bar["Total"]
     parts = bar.keys() - {"Total", "Messages"}
