@@ -96,8 +96,8 @@ def test_notes_recalls_and_messages_have_one_number_on_every_page(new_page, serv
     assert {built, number(notes)} == {bar["Notes"]}
     assert number(recalled) == bar["Recalled"]
     expect(page.locator(".message .why")).to_have_text([re.compile(r"\d tokens?$")] * len(SAID))
-    whys = page.locator(".message .why").all_inner_texts()
-    assert sum(number(words.rpartition(" · ")[2]) for words in whys) == bar["Messages"]
+    whys = (words.rpartition(" · ")[2] for words in page.locator(".why").all_inner_texts())
+    assert sum(map(number, whys)) == bar["Messages"]
     assert sum(exact_of(page)) == bar["Total"]
 
     endpoint.reply_with(Reply(text="Four hours.", usage=None))  # a provider that counts nothing
@@ -107,11 +107,10 @@ def test_notes_recalls_and_messages_have_one_number_on_every_page(new_page, serv
     listed = page.locator(".receipt-list a")
     expect(listed).to_contain_text(f"{bar['Total']:,} tokens")
     receipt = new_page(server, listed.get_attribute("href"))
-    expect(receipt.locator(".turn-exact-tokens")).to_have_text(f"{bar['Total']:,} tokens")
     shown = rows(receipt.locator(".sends-parts li"))  # its messages by topic
-    assert sum(shown.values()) == bar["Total"]
-    parts = bar.keys() - {"Total", "Messages"}
-    assert [shown[part] for part in parts] == [bar[part] for part in parts]
+    exact = receipt.locator(".turn-exact-tokens").inner_text()
+    assert sum(shown.values()) == number(exact) == bar["Total"]
+    assert shown.items() >= {(part, bar[part]) for part in bar.keys() - {"Total", "Messages"}}
     costs = new_page(server, "/costs")
     expect(costs.locator(".clients-lead")).to_contain_text(f"{bar['Total']:,} tokens sent")
 
