@@ -58,18 +58,17 @@ export function decoded(part) {
   }
 }
 
-/** What messages say of files and commands, and the same for who has a page, as on the server. @type {readonly (readonly [RegExp, string])[]} */
+/** Names of files and commands in messages, with words for people who only have a page; the server has the same. @type {readonly (readonly [RegExp, string])[]} */
 const FOR_THE_PAGE = [
-  [/refused the request with status 401\b/, "did not accept the key (401)"],
-  [/refused the request with status (\d+)/, "refused the request ($1)"],
-  [/, or put it into an environment variable [^.]* table of \.vault\.toml/, ""],
-  [/ under Settings or with: smart-context models add/, "."],
-  [/ in (?:the \[llm(?:\.categories)?\] table of )?\.vault\.toml/g, ""],
-  [/base_url is the address/, "the address is that"],
-  [/base_url/g, "the address"],
+  [/refused the request with status 401\b/g, "did not accept the key (401)"],
+  [/refused the request with status 429\b/g, "takes no more requests now (429)"],
+  [/refused the request with status (\d+)/g, "refused the request ($1)"],
+  [/, or put it into an environment variable [^.]* table of \.vault\.toml/g, ""],
+  [/ or with: smart-context models add/g, "."],
+  [/base_url/g, "the address under Settings"],
   [/timeout_s/g, "the longest wait under Settings"],
-  [/^this chat is still being answered; stop that first, or wait/, "This chat is still being answered. Stop that first, or wait."],
-  [/expected JSON, JSON lines, .*found something else/, "it is no export of a program that is known here"],
+  [/ in (?:the \[llm(?:\.categories)?\] table of )?\.vault\.toml/g, ""],
+  [/^this chat is still being answered; stop that first, or wait/g, "This chat is still being answered. Stop that first, or wait."],
 ];
 
 /** A message without names of files and commands. @param {string} message */

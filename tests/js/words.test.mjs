@@ -62,15 +62,17 @@ test("whatever is thrown has words", () => {
 test("what went wrong names no file and no command", () => {
   const told = [
     "It is away. Is the server running? Check base_url in the [llm] table of .vault.toml.",
-    "It refused the request with status 404. Check the model's name in the [llm.categories] table of .vault.toml, and that base_url is the address of the API; it usually ends with /v1.",
+    "It refused the request with status 404. The address of an API usually ends with /v1. Check the model's name in the [llm.categories] table of .vault.toml, and base_url in the [llm] table of .vault.toml.",
+    "It refused the request with status 429: slow. Wait 4 s, then try again.",
     "It refused the request with status 401. Check the key, and enter it again under Settings or with: smart-context models add",
     "Enter a key under Settings, or put it into an environment variable and name that variable as api_key_env in the [llm] table of .vault.toml.",
     "Try again, or raise timeout_s in the [llm] table of .vault.toml: slow local models can need minutes.",
   ].map(reasonOf);
-  assert.equal(told[0], "It is away. Is the server running? Check the address.");
-  assert.ok(told[1].endsWith("Check the model's name, and that the address is that of the API; it usually ends with /v1."));
-  assert.ok(told[2].startsWith("It did not accept the key (401). Check the key, and enter it again."));
-  assert.equal(told[3], "Enter a key under Settings.");
+  assert.equal(told[0], "It is away. Is the server running? Check the address under Settings.");
+  assert.ok(told[1].endsWith("Check the model's name, and the address under Settings."));
+  assert.equal(told[2], "It takes no more requests now (429): slow. Wait 4 s, then try again.");
+  assert.equal(told[3], "It did not accept the key (401). Check the key, and enter it again under Settings.");
+  assert.equal(told[4], "Enter a key under Settings.");
   for (const words of told) assert.doesNotMatch(words, /toml|smart-context|base_url|timeout_s|with status/);
 });
 

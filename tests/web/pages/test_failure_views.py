@@ -1,12 +1,14 @@
 """Why an answer failed, in one sentence; the rest on demand."""
 
+import re
 from typing import get_args
 
 import pytest
 
 from smart_context.base.config.endpoints import EndpointSettings
+from smart_context.base.resources import asset
 from smart_context.llm.failures import EndpointFailure, Trouble, explained
-from smart_context.web.pages.views.message_views import failure_view
+from smart_context.web.pages.views.message_views import FOR_THE_PAGE, failure_view
 
 AT = "The chat model gpt at http://127.0.0.1:9/v1"
 
@@ -59,3 +61,10 @@ def test_no_failure_names_a_file_or_a_command(trouble, status):
         view = failure_view(str(explained(failure, endpoint, "chat model")))
         for word in (".toml", "smart-context", "base_url", "timeout_s", "with status"):
             assert word not in view.headline + view.details
+
+
+def test_a_page_words_what_went_wrong_as_the_server_does():
+    script = (asset("static") / "lib" / "text.js").read_text("utf-8")
+    rules = re.findall(r'^  \[/(.+)/g, "(.*)"\],$', script, re.MULTILINE)
+    ours = [(words.pattern, plain.replace("\\", "$")) for words, plain in FOR_THE_PAGE]
+    assert rules == ours

@@ -145,18 +145,27 @@ _TOO_LONG = re.compile(r"Too long for this model[^.]*\. Pick a topic")
 """A failure whose headline also says what to do first."""
 
 _WAIT = re.compile(r"Wait (\d{1,4}) s, then try again")
-_IN_FILE = r"(?: in the \[llm(?:\.categories)?\] table of \.vault\.toml| in \.vault\.toml)"
-_FOR_THE_PAGE = (
+FOR_THE_PAGE = (
     (re.compile(r"refused the request with status 401\b"), "did not accept the key (401)"),
     (re.compile(r"refused the request with status 429\b"), "takes no more requests now (429)"),
     (re.compile(r"refused the request with status (\d+)"), r"refused the request (\1)"),
-    (re.compile(r", or put it into an environment variable [^.]*" + _IN_FILE), ""),
+    (
+        re.compile(r", or put it into an environment variable [^.]* table of \.vault\.toml"),
+        "",
+    ),
     (re.compile(r" or with: smart-context models add"), "."),
-    (re.compile(rf"the model's name{_IN_FILE}"), "its name"),
-    (re.compile(rf"base_url{_IN_FILE}"), "the address under Settings"),
-    (re.compile(rf"timeout_s{_IN_FILE}"), "the longest wait under Settings"),
+    (re.compile(r"base_url"), "the address under Settings"),
+    (re.compile(r"timeout_s"), "the longest wait under Settings"),
+    (re.compile(r" in (?:the \[llm(?:\.categories)?\] table of )?\.vault\.toml"), ""),
+    (
+        re.compile(r"^this chat is still being answered; stop that first, or wait"),
+        "This chat is still being answered. Stop that first, or wait.",
+    ),
 )
-"""Next steps that name a file or a command, in words for a page that has settings."""
+"""Names of files and commands in messages, with words for people who only have a page.
+
+`static/lib/text.js` has the same.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +181,7 @@ class FailureView:
 def failure_view(error: str) -> FailureView:
     """A failure from its text."""
     text = error.strip()
-    for words, plain in _FOR_THE_PAGE:
+    for words, plain in FOR_THE_PAGE:
         text = words.sub(plain, text)
     too_long = _TOO_LONG.match(text)
     found = too_long or _SENTENCE.match(_ADDRESS.sub("", text, count=1))
