@@ -24,7 +24,8 @@ from smart_context.relevance.evidence.features import (
     second_pass,
 )
 from smart_context.relevance.evidence.lexical import ChatWords, pooled
-from smart_context.relevance.judge.calibrate import MENTIONED, PROBABLY, cut_of
+from smart_context.relevance.judge.calibrate import MENTIONED, PROBABLY
+from smart_context.relevance.judge.cuts import cut_of
 from smart_context.relevance.judge.judging import (
     Judge,
     presence,

@@ -11,13 +11,8 @@ from smart_context.chat.messages import MessageId
 from smart_context.llm.models import Matrix
 from smart_context.relevance.evidence.background import after, around, before, largest_near
 from smart_context.relevance.evidence.lexical import pooled
-from smart_context.relevance.judge.calibrate import (
-    MENTIONED,
-    PROBABLY,
-    Scale,
-    cut_of,
-    members_cut,
-)
+from smart_context.relevance.judge.calibrate import MENTIONED, PROBABLY, Scale
+from smart_context.relevance.judge.cuts import cut_of, members_cut
 from smart_context.relevance.judge.judging import read_weights
 from smart_context.relevance.vectors.cosines import similarities, unit
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from smart_context.relevance.judge.calibrate import cut_of, members_cut
+from smart_context.relevance.judge.cuts import cut_of, members_cut
 
 LIKELY = arrays(np.float32, st.integers(1, 40), elements=st.floats(0, 1, width=32))
 
