@@ -38,7 +38,7 @@ from smart_context.chat.messages import Message
 from smart_context.host.host import Host, HostOptions
 from smart_context.host.models import NO_TEXTS, Models
 from smart_context.host.plugins.loader import declared_settings
-from smart_context.host.request.completion import with_results_within
+from smart_context.host.request.shortening import with_results_within
 from smart_context.host.request.window import (
     ATTACHED_SHARE,
     DIGEST_PART_SHARE,

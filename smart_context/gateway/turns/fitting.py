@@ -10,8 +10,8 @@ from smart_context.base.values import CountTokens
 from smart_context.chat.messages import Message
 from smart_context.gateway.requests.outgoing import Outgoing, last_question
 from smart_context.gateway.requests.units import ListUnit
-from smart_context.host.request.completion import fitted
 from smart_context.host.request.request import Request, added_by_client
+from smart_context.host.request.shortening import fitted
 from smart_context.host.request.tokens import prompt_tokens, texts_of
 from smart_context.host.request.window import Window
 from smart_context.host.turn import Turn

@@ -3,7 +3,7 @@
 import pytest
 
 from smart_context.chat.messages import Message, MessageId
-from smart_context.host.request.completion import RESULT_LEFT_OUT, with_results_within
+from smart_context.host.request.shortening import RESULT_LEFT_OUT, with_results_within
 from smart_context.host.request.window import RESULTS_SHARE, Window
 
 WINDOW = Window(tokens=4_000, model="local", count=len)

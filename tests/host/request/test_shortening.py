@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from smart_context.base.errors import RequestTooLong
 from smart_context.chat.messages import Message, MessageId
-from smart_context.host.request.completion import (
+from smart_context.host.request.request import Request
+from smart_context.host.request.shortening import (
     ATTACHED_LEFT_OUT,
     RESULT_LEFT_OUT,
     fitted,
     surely_fits,
 )
-from smart_context.host.request.request import Request
 from smart_context.host.request.speaking_order import SpeakingOrder
 from smart_context.host.request.tokens import PER_IMAGE, message_tokens, prompt_tokens
 from smart_context.host.request.tools import Tool
