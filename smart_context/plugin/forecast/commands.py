@@ -30,7 +30,6 @@ from smart_context.plugin.forecast.plan import RequestPlanner, TurnPlan
 from smart_context.plugin.forecast.rows import all_rows, rows_by_id
 from smart_context.plugin.forecast.sources import sources_of
 from smart_context.plugin.selection.decision import ChatView, Decision
-from smart_context.plugin.selection.documents import status
 from smart_context.plugin.selection.last_request import (
     LastRequest,
     NextRequest,
@@ -39,6 +38,7 @@ from smart_context.plugin.selection.last_request import (
     cost_document,
     shared_beginning,
 )
+from smart_context.plugin.selection.status_line import status
 from smart_context.plugin.settings import ModelInUse
 
 NOTES_AGE_S = 60.0

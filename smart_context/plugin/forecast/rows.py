@@ -8,7 +8,7 @@ from smart_context.chat.listed.rows import plain_line
 from smart_context.chat.messages import Message
 from smart_context.host.request.prompt import tokens_as_sent
 from smart_context.plugin.forecast.forecasts import Forecast
-from smart_context.plugin.selection.window_budget import absences
+from smart_context.plugin.selection.absences import absences
 from smart_context.relevance.reasons import Reason
 
 ONE_LINE = 400

@@ -39,8 +39,8 @@ from smart_context.plugin.receipts.receipt import (
     tools_in,
 )
 from smart_context.plugin.receipts.spent import BeforeTurn, spent_tokens, with_costs
+from smart_context.plugin.selection.absences import absences
 from smart_context.plugin.selection.last_request import LastRequest
-from smart_context.plugin.selection.window_budget import absences
 from smart_context.plugin.settings import FilterSettings
 from smart_context.relevance.reasons import Reason, ReasonKind
 from smart_context.topics.values import Topic

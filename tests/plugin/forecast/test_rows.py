@@ -13,7 +13,7 @@ from smart_context.plugin.forecast.costs import NO_TOKENS, Costs
 from smart_context.plugin.forecast.forecasts import Forecast
 from smart_context.plugin.forecast.rows import ONE_LINE, all_rows, candidate_rows, rows_by_id
 from smart_context.plugin.selection.decision import ChatView, Decision
-from smart_context.plugin.selection.documents import status
+from smart_context.plugin.selection.status_line import status
 from smart_context.relevance.reasons import KINDS, ReasonKind, Reasons
 from smart_context.relevance.score import Scores
 from smart_context.relevance.select import Selection

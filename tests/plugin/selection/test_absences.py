@@ -6,7 +6,7 @@ import pytest
 
 from smart_context.chat.compaction import summary_message
 from smart_context.chat.messages import Message
-from smart_context.plugin.selection.window_budget import absences
+from smart_context.plugin.selection.absences import absences
 from smart_context.relevance.reasons import ReasonKind
 
 CHAT = tuple(Message(id=f"m{n}", role="user", content="Hi") for n in range(6))

@@ -188,7 +188,7 @@ async def test_words_that_fail_stop_no_choice(served, chat, monkeypatch):
     for place in (
         "smart_context.plugin.choices.undo._change_in_words",
         "smart_context.plugin.topics.editing.difference_in_words",
-        "smart_context.plugin.selection.documents._status",
+        "smart_context.plugin.selection.status_line._status",
         "smart_context.relevance.reasons.Reason._about",
     ):
         monkeypatch.setattr(place, property(fail) if place.endswith("_about") else fail)

@@ -10,7 +10,8 @@ from smart_context.plugin.choices.sidecars import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.choices.undo import UndoPreview
 from smart_context.plugin.selection.decision import ChatView, Decision
-from smart_context.plugin.selection.documents import filter_result, status
+from smart_context.plugin.selection.documents import filter_result
+from smart_context.plugin.selection.status_line import status
 from smart_context.relevance.score import Scores
 from smart_context.relevance.select import select_messages
 from smart_context.topics.values import Topic

@@ -13,7 +13,7 @@ from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.plugin.choices.sidecars import ChatSidecar
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.selection.decision import ChatView, Decision
-from smart_context.plugin.selection.documents import status
+from smart_context.plugin.selection.status_line import status
 from smart_context.relevance.reasons import KINDS, ReasonKind, Reasons
 from smart_context.relevance.score import Scores
 from smart_context.relevance.select import Selection
