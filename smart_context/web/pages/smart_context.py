@@ -13,7 +13,8 @@ from smart_context.base.results import ContextResult, PanelResult, TopicResult
 from smart_context.base.values import JsonObject
 from smart_context.host.commands.registry import Caller, CommandRegistry
 from smart_context.topics.stored import public_topics
-from smart_context.web.pages.views.turn_view import ChatOfTurn, PanelView, early_panel, panel_view
+from smart_context.web.pages.views.panel_view import PanelView, early_panel, panel_view
+from smart_context.web.pages.views.turn_view import ChatOfTurn
 
 FILTER_PATIENCE_S = 0.4
 """The longest wait of a page for the filter; after that its script asks again."""

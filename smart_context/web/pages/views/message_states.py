@@ -14,7 +14,7 @@ from starlette.datastructures import QueryParams
 from smart_context.chat.messages import Message
 from smart_context.topics.identity import Colour
 from smart_context.web.pages.views.message_views import CompactionView, is_notice
-from smart_context.web.pages.views.turn_view import PanelView
+from smart_context.web.pages.views.panel_view import PanelView
 
 PAGE_MESSAGES = 80
 """Messages that a page opens with, and that each scroll upwards adds."""

@@ -7,7 +7,7 @@ import pytest
 from smart_context.chat.messages import Message
 from smart_context.web.pages.views.message_states import message_states
 from smart_context.web.pages.views.message_views import CompactionView
-from smart_context.web.pages.views.turn_view import bubbles, early_panel
+from smart_context.web.pages.views.panel_view import bubbles, early_panel
 
 
 def chat(words):

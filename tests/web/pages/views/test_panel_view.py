@@ -1,4 +1,4 @@
-from smart_context.web.pages.views.turn_view import MOST_IDS, early_panel, panel_view
+from smart_context.web.pages.views.panel_view import MOST_IDS, early_panel, panel_view
 
 TOPICS = [
     {"label": "LangGraph", "count": 4, "id": "t1"},
