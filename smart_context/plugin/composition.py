@@ -55,7 +55,8 @@ from smart_context.plugin.forecast.plan import RequestPlanner
 from smart_context.plugin.hooks import ChatHandlers, TurnHandlers
 from smart_context.plugin.notes.context_documents import ContextChanges
 from smart_context.plugin.notes.file_tools import FileTools
-from smart_context.plugin.notes.named_contexts import NamedContexts, Suggestions
+from smart_context.plugin.notes.named_contexts import NamedContexts
+from smart_context.plugin.notes.suggestions import Suggestions
 from smart_context.plugin.notes.vault_notes import ListedFiles, VaultNotes
 from smart_context.plugin.receipts.commands import ReceiptCommands, Replays
 from smart_context.plugin.receipts.comparing import Comparisons, KnownComparisons, no_comparisons

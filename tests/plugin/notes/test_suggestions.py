@@ -10,7 +10,7 @@ from smart_context.chat.messages import Message
 from smart_context.llm.offline.embedded import NAME as EMBEDDED
 from smart_context.llm.offline.embedded import EmbeddedEmbedder
 from smart_context.plugin.choices.state import FilterState
-from smart_context.plugin.notes.named_contexts import WORDS_ONLY, Suggestions
+from smart_context.plugin.notes.suggestions import WORDS_ONLY, Suggestions
 from smart_context.relevance.note_vectors import NoteVectors
 from smart_context.storage.files.caches import FileCaches
 from smart_context.vault.followed import FollowedVault
