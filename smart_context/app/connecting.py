@@ -8,7 +8,8 @@ from typing import Any
 from smart_context.app.composition import read_vault
 from smart_context.app.settings import Scope, change_settings, check_key, tables_of
 from smart_context.base.config import CATEGORIES, EndpointSettings
-from smart_context.base.config.endpoints import EMBEDDED, AddressRefused, plain_address
+from smart_context.base.config.addresses import AddressRefused, plain_address
+from smart_context.base.config.endpoints import EMBEDDED
 from smart_context.base.config.provider_keys import provider_keys
 from smart_context.base.errors import CommandFailed
 from smart_context.llm.connections import (

@@ -13,7 +13,8 @@ from smart_context.app.connecting import connect, disconnect, use_model
 from smart_context.app.following import Follower
 from smart_context.app.settings import known_providers
 from smart_context.base.config import EndpointSettings, VaultConfig
-from smart_context.base.config.endpoints import EMBEDDED, AddressRefused, plain_address
+from smart_context.base.config.addresses import AddressRefused, plain_address
+from smart_context.base.config.endpoints import EMBEDDED
 from smart_context.base.config.provider_keys import provider_keys
 from smart_context.base.environment import environment
 from smart_context.base.errors import (

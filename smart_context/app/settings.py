@@ -27,8 +27,9 @@ from smart_context.base.config import (
     read_user_config,
     user_folder,
 )
+from smart_context.base.config.addresses import AddressRefused, plain_address
 from smart_context.base.config.document import MAX_BYTES, TomlUnreadable, parse_toml
-from smart_context.base.config.endpoints import CACHE_TTL_S, AddressRefused, plain_address
+from smart_context.base.config.endpoints import CACHE_TTL_S
 from smart_context.base.config.files import MOST_INSTRUCTIONS
 from smart_context.base.config.provider_keys import provider_keys
 from smart_context.base.disk.files import FileReplaced, read_file, replace_unless_changed

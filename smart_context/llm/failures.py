@@ -10,7 +10,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit, urlunsplit
 
 from smart_context.base.config import EndpointSettings
-from smart_context.base.config.endpoints import plain_address
+from smart_context.base.config.addresses import plain_address
 from smart_context.base.errors import ModelFailed, TooLong
 from smart_context.llm.redaction import redacted
 from smart_context.llm.too_long import too_long

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from smart_context.base.config.endpoints import is_loopback
+from smart_context.base.config.addresses import is_loopback
 from smart_context.base.waiting import is_waited_for
 
 T = TypeVar("T")

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
+from smart_context.base.config.addresses import AddressRefused, is_loopback, plain_address
 from smart_context.base.config.document import Table, found
-from smart_context.base.config.endpoints import AddressRefused, is_loopback, plain_address
 from smart_context.base.errors import CommandFailed
 from smart_context.base.values import OWNER, PersonId
 

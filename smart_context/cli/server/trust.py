@@ -114,7 +114,7 @@ def _row(root: Path, grant: "Grant") -> dict[str, Any]:
 
 
 def _part_row(part: "VaultPart") -> dict[str, Any]:
-    from smart_context.base.config.endpoints import displayed_address  # noqa: PLC0415 - see above
+    from smart_context.base.config.addresses import displayed_address  # noqa: PLC0415 - see above
 
     pin = part.pin
     if pin.kind != "endpoint":

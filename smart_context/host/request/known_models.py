@@ -16,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from smart_context.base.caches import Caches
 from smart_context.base.config import EndpointSettings
-from smart_context.base.config.endpoints import is_loopback
+from smart_context.base.config.addresses import is_loopback
 from smart_context.base.errors import StoreFailed, TooLong
 from smart_context.host.request.speaking_order import SpeakingOrder
 from smart_context.host.request.tokens import prompt_tokens, texts_of

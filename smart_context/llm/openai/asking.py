@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from smart_context.base.config import EndpointSettings
-from smart_context.base.config.endpoints import is_loopback
+from smart_context.base.config.addresses import is_loopback
 from smart_context.llm.estimating import SAMPLES, TokenParts, factors_by
 from smart_context.llm.failures import EndpointFailure, RequestFailed
 from smart_context.llm.openai.connection import EndpointClient, bounded, decoded

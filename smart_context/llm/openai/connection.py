@@ -28,7 +28,7 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 
 from smart_context import __version__
 from smart_context.base.config import EndpointSettings
-from smart_context.base.config.endpoints import is_loopback
+from smart_context.base.config.addresses import is_loopback
 from smart_context.base.times import utc_stamp
 from smart_context.llm.failures import (
     EndpointFailure,

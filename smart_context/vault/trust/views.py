@@ -6,7 +6,7 @@ All names come from the vault, so each is escaped to one harmless line.
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from smart_context.base.config.endpoints import displayed_address, host_warning, open_warning
+from smart_context.base.config.addresses import displayed_address, host_warning, open_warning
 from smart_context.base.results import TrustFilesResult, TrustPartResult, TrustResult, TrustState
 from smart_context.base.text.names import shown
 from smart_context.base.text.scores import counted

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from smart_context.base.config.endpoints import AddressRefused, plain_address
+from smart_context.base.config.addresses import AddressRefused, plain_address
 from smart_context.vault.trust.parts import AGENTS_PIN, Review, VaultPart, instructions_pin
 
 

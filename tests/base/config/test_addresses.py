@@ -2,7 +2,7 @@
 
 import pytest
 
-from smart_context.base.config.endpoints import (
+from smart_context.base.config.addresses import (
     AddressRefused,
     displayed_address,
     host_warning,

@@ -14,7 +14,7 @@ from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
 from smart_context.base.config.access import AccessSettings
-from smart_context.base.config.endpoints import is_loopback
+from smart_context.base.config.addresses import is_loopback
 from smart_context.base.values import JsonObject
 
 _ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512"]
