@@ -20,7 +20,8 @@ from smart_context.base.text.scores import counted
 from smart_context.base.times import utc_stamp
 from smart_context.base.values import OWNER, JsonObject
 from smart_context.chat.documents.branches import BRANCHES, REMOVED, branches_of, set_branches
-from smart_context.chat.documents.document import OWNED_BY, set_value
+from smart_context.chat.documents.document import set_value
+from smart_context.chat.documents.ownership import OWNED_BY
 from smart_context.chat.exported import attached_in, attached_name, link_texts_in
 from smart_context.chat.files.attached_file import key_of
 from smart_context.chat.listed.rows import folder_of

@@ -195,7 +195,7 @@ class ChatParts(Protocol):
 class Chats(ChatParts, Protocol):
     """The chats of one vault.
 
-    The owner of a chat is recorded in its document (`chat/documents/document.py`). `save` never
+    The owner of a chat is recorded in its document (`chat/documents/ownership.py`). `save` never
     changes it; lists, searches and the trash use it.
 
     Every method raises `ChatIdInvalid` for a bad id and `StoreFailed` when storage refuses. Those

@@ -20,7 +20,7 @@ from smart_context.app.serving import vault_app
 from smart_context.base.errors import CommandFailed
 from smart_context.base.values import OWNER, PersonId
 from smart_context.chat.documents.choices import choices_name
-from smart_context.chat.documents.document import ITS_PERSONS
+from smart_context.chat.documents.ownership import ITS_PERSONS
 from smart_context.storage.guarded.storage import guarded
 from smart_context.web.gate.access import GateSecrets
 from tests.app.test_who_asks import (

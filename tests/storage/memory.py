@@ -17,8 +17,9 @@ from typing import Any, NamedTuple, TypeVar
 from smart_context.base.errors import CommandFailed
 from smart_context.base.threads import run_uncancelled
 from smart_context.base.values import JsonObject, PersonId
-from smart_context.chat.documents.document import OWNED_BY, Version, ownership_of
+from smart_context.chat.documents.document import Version
 from smart_context.chat.documents.merge import merge
+from smart_context.chat.documents.ownership import OWNED_BY, ownership_of
 from smart_context.chat.files.attached_file import (
     AttachedFile,
     ReadText,

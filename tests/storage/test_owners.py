@@ -6,7 +6,7 @@ import pytest
 
 from smart_context.base.errors import StoreFailed
 from smart_context.base.values import OWNER
-from smart_context.chat.documents.document import OWNED_BY, Ownership, ownership_of
+from smart_context.chat.documents.ownership import OWNED_BY, Ownership, ownership_of
 from smart_context.storage.files.documents import FileVaultDocuments
 from smart_context.storage.guarded.owners import OwnershipIndex
 from tests.storage.memory import memory_storage

@@ -1,4 +1,4 @@
-"""The endpoints of models, `[llm]`, their addresses, and their prices, `[llm.prices]`."""
+"""The endpoints of models, `[llm]`, and their prices, `[llm.prices]`."""
 
 import re
 from collections.abc import Callable, Mapping

@@ -17,15 +17,9 @@ from smart_context.chat.documents.branches import (
     branches_of,
     set_branches,
 )
-from smart_context.chat.documents.document import (
-    OWNED_BY,
-    MessageEntry,
-    NotJson,
-    Version,
-    copy_json,
-    settle,
-)
+from smart_context.chat.documents.document import MessageEntry, NotJson, Version, copy_json, settle
 from smart_context.chat.documents.lineage import Ancestry
+from smart_context.chat.documents.ownership import OWNED_BY
 
 
 def merge_branches(base: Version, sides: tuple[Version, Version], merged: Version) -> Version:

@@ -12,7 +12,8 @@ from smart_context.base.text.typed import question_in
 from smart_context.base.times import moment_of
 from smart_context.base.values import OWNER, JsonObject, PersonId
 from smart_context.chat.copies import FORKED_FROM, SPLIT_FROM
-from smart_context.chat.documents.document import OWNED_BY, Ownership, Version, ownership_of
+from smart_context.chat.documents.document import Version
+from smart_context.chat.documents.ownership import OWNED_BY, Ownership, ownership_of
 from smart_context.chat.messages import SOURCE, ChatId, Message
 
 UNTITLED = "New chat"

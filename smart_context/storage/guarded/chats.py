@@ -12,8 +12,9 @@ from typing import Any
 
 from smart_context.base.errors import CommandFailed
 from smart_context.base.values import JsonObject, PersonId
-from smart_context.chat.documents.document import ITS_PERSONS, OWNED_BY, Ownership, Since, whole
+from smart_context.chat.documents.document import Since, whole
 from smart_context.chat.documents.lineage import ANYBODY
+from smart_context.chat.documents.ownership import ITS_PERSONS, OWNED_BY, Ownership
 from smart_context.chat.ids import is_placeholder, unknown_chat
 from smart_context.chat.listed.rows import ChatRow, DeletedChat
 from smart_context.chat.listed.search import MOST_HITS, ChatHit

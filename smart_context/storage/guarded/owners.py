@@ -7,8 +7,9 @@ from typing import Any
 
 from smart_context.base.lookups import Lookups
 from smart_context.base.values import OWNER, JsonObject, PersonId, person_tag
-from smart_context.chat.documents.document import OWNED_BY, Ownership, no_messages, ownership_of
+from smart_context.chat.documents.document import no_messages
 from smart_context.chat.documents.lineage import NEVER_SAVES
+from smart_context.chat.documents.ownership import OWNED_BY, Ownership, ownership_of
 from smart_context.chat.ids import unknown_chat
 from smart_context.storage.ports import Storage
 

@@ -6,7 +6,7 @@ import numpy as np
 import psycopg
 import pytest
 
-from smart_context.chat.documents.document import OWNED_BY, Ownership
+from smart_context.chat.documents.ownership import OWNED_BY, Ownership
 from smart_context.storage.postgres import vectors as meanings
 
 pytestmark = pytest.mark.anyio
