@@ -27,12 +27,7 @@ from smart_context.base.errors import (
 from smart_context.base.values import JsonObject
 from smart_context.host.commands.registry import Caller, check_owner
 from smart_context.host.host import Host
-from smart_context.llm.connections import (
-    all_connections,
-    connections_of,
-    is_at,
-    models_named,
-)
+from smart_context.llm.connections import all_connections, connections_of, is_at, models_named
 from smart_context.llm.offers import Offers
 from smart_context.llm.openai.trial import (
     EndpointTrial,

@@ -35,13 +35,7 @@ from smart_context.base.config.provider_keys import provider_keys
 from smart_context.base.disk.files import FileReplaced, read_file, replace_unless_changed
 from smart_context.base.disk.places import Place, place_of
 from smart_context.base.environment import environment
-from smart_context.base.errors import (
-    CommandFailed,
-    ConfigInvalid,
-    Fault,
-    InvalidParams,
-    shortened,
-)
+from smart_context.base.errors import CommandFailed, ConfigInvalid, Fault, InvalidParams, shortened
 from smart_context.base.values import JsonObject
 from smart_context.host.commands.registry import Caller, check_owner
 from smart_context.host.host import Host

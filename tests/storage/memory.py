@@ -29,13 +29,7 @@ from smart_context.chat.files.attached_file import (
 )
 from smart_context.chat.files.file_text import text_of
 from smart_context.chat.ids import check_chat_id, sidecar_name
-from smart_context.chat.listed.rows import (
-    MOST_LISTED,
-    ChatRow,
-    DeletedChat,
-    in_order,
-    row_of,
-)
+from smart_context.chat.listed.rows import MOST_LISTED, ChatRow, DeletedChat, in_order, row_of
 from smart_context.chat.listed.search import HITS_PER_CHAT, MOST_HITS, ChatHit, hits_in, query_words
 from smart_context.chat.messages import Arrived, ChatId, MessageId, Part
 from smart_context.storage.alone import NoOthers, OwnLeases

@@ -14,7 +14,8 @@ from smart_context.llm.failures import EndpointFailure, RequestFailed, explained
 from smart_context.llm.models import PromptMessage
 from smart_context.llm.openai.asking import ServerInformant
 from smart_context.llm.openai.connection import EndpointClient
-from smart_context.llm.openai.models import Endpoint, OpenAIChatModel, OpenAIEmbedder
+from smart_context.llm.openai.endpoint import Endpoint
+from smart_context.llm.openai.models import OpenAIChatModel, OpenAIEmbedder
 from smart_context.llm.providers import context_window
 from smart_context.llm.told import ToldByServer
 
