@@ -22,7 +22,7 @@ from smart_context.host.request.request import Request
 from smart_context.host.request.tools import Tool
 from smart_context.plugin.choices.state import FilterState
 from smart_context.plugin.notes.context_prompt import fenced
-from smart_context.plugin.notes.note_tree import excerpt, matches
+from smart_context.plugin.notes.file_excerpts import excerpt, matches
 from smart_context.vault.assigns import build_context_assign_string
 from smart_context.vault.guarded.paths import as_typed, confine
 from smart_context.vault.guarded.walk import readable_files, stamp_of

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smart_context.base.errors import CommandFailed
-from smart_context.plugin.notes.note_tree import excerpt, matches
+from smart_context.plugin.notes.file_excerpts import excerpt, matches
 
 
 def read(text, from_line=1, from_character=1, *, most_lines=3, most_characters=10):
