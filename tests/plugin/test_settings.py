@@ -24,7 +24,7 @@ def test_the_defaults_of_the_code_are_those_that_plugin_toml_declares():
 
 
 def test_what_the_pages_call_normal_is_the_default():
-    assert STRICTNESS["normal"] == DEFAULT_THRESHOLD
+    assert STRICTNESS["Normal"] == DEFAULT_THRESHOLD
 
 
 def test_the_settings_file_of_a_new_vault_has_the_defaults():
