@@ -39,13 +39,13 @@ MARKS = (
     Marks(("[THINK]",), ("[/THINK]",), are_tokens=True),  # Magistral
     Marks(("◁think▷",), ("◁/think▷",), are_tokens=True),  # Kimi-VL
     Marks(("<|START_THINKING|>",), ("<|END_THINKING|>",), are_tokens=True),  # Command A
-    Marks(
+    Marks(  # gpt-oss
         tuple(f"{speaker}{m}" for m in (*_OPENED, *_CHANNELS) for speaker in ("", _SPEAKER)),
         (f"<|end|>{_SPEAKER}{_FINAL}", f"{_SPEAKER}{_FINAL}", _FINAL),
         are_tokens=True,
         noise=(*_OPENED, _SPEAKER, *_ENDS),
         ends=_ENDS,
-    ),  # gpt-oss
+    ),
     Marks((":::thinking\n",), ("\n:::",), close_alone=False),  # LibreChat, as it stored answers
 )
 """The marks of models and programs; a mark comes before shorter ones that it begins with."""

@@ -75,7 +75,7 @@ def select_messages(  # noqa: PLR0913 -- one keyword for each rule
     Always kept are sticky, pinned and the newest messages, questions of kept answers, and the rest
     of kept tool exchanges; messages of a selected topic are kept as `Scores.kept_members` says.
     Hidden messages are left out. If only sticky messages would be kept, or none, all stay except
-    the hidden ones. Messages in `said` prevent that only if scores are probabilities.
+    the hidden ones; a message in `said` is enough to prevent that if scores are probabilities.
 
     Args:
         messages: The n messages of the chat, oldest first.

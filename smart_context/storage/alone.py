@@ -1,4 +1,4 @@
-"""Parts of storage within one process: its listeners, and events and leases without others."""
+"""Parts of storage within one process: events and leases without others."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable

@@ -37,8 +37,9 @@ from smart_context.chat.messages import ChatId, Message
 from smart_context.storage.ports import ChatParts
 
 _COPIED_AT_ONCE = 100
-_ENTRIES_COPIED_AT_ONCE = 5_000  # of other values: some milliseconds; a thread copies more
 """The most messages that are copied in the event loop rather than in a thread."""
+_ENTRIES_COPIED_AT_ONCE = 5_000
+"""The most other values that are copied there; they take some milliseconds."""
 
 T = TypeVar("T")
 

@@ -649,6 +649,6 @@ class Storage:
         """A storage with only the chats, documents, logs, files and contexts that a person may use.
 
         Where there is one person, it is the whole storage. The person of a share can't be changed.
-        What is kept by the ids of chats, such as vectors and answers, is asked for after the chat.
+        Vectors and answers know no person: ask for the chat first, which is there only for its own.
         """
         return self if self.of_person is None else self.of_person(person)

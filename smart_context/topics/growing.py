@@ -37,8 +37,8 @@ COMPARED = 300
 
 _WORTH, _BESIDE = 0.25, 1.0
 _CLEARLY, _CLEARLY_LATER = 0.05, 0.35
-"""The least gain for each unit by a new grouping of a part of the chat: in the first messages, and
-later, when one more question may change the groups again."""
+"""The least gain for each unit by a new grouping of a part of the chat, in the first messages and
+later. Later it must gain more, since one more question may undo it."""
 
 _NEAR = 0.35
 """The least cosine of the newest question, alone in the new grouping, and a unit that it joins."""

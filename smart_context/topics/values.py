@@ -62,7 +62,7 @@ class FixedTopics:
 
     @property
     def within(self) -> dict[MessageId, Labels]:
-        """For each held message the topics of which it is in one; empty if it is in no topic."""
+        """For each held message the topics that it may be in; none if it belongs to no topic."""
         return {**self.picked, **self.said, **self.about}
 
     @property
@@ -95,9 +95,8 @@ class Previous:
     fixed_labels: frozenset[str] = frozenset()
     # the labels of topics that the user has deleted; their messages stay away
     deleted_labels: frozenset[str] = frozenset()
-    held: FixedTopics = field(
-        default_factory=FixedTopics
-    )  # the messages that belong where a person put them
+    # the messages that belong where a person put them
+    held: FixedTopics = field(default_factory=FixedTopics)
     # the ids of topics that lose no message, though their name may change: pinned from, or sent
     kept_ids: frozenset[str] = frozenset()
     is_titled: bool = False  # the chat has a title, so none has to be found

@@ -112,7 +112,7 @@ class PageSource:
                 transcript.restore_partial_answer(document, left)
             transcript.end_unfinished(document)
             choices[:] = [self.model or choice_in(document)]
-            questions[:] = [self.write_question(document)]  # again, if the file changed meanwhile
+            questions[:] = [self.write_question(document)]
             brought[:] = [stored_answer(document, questions[0].text)]
             transcript.append(document, place)
 

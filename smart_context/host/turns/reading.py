@@ -21,9 +21,8 @@ class SlowReading:
     """
 
     count: Callable[[], int]  # counts the tokens of the request; called in a thread
-    tell: Callable[
-        [ReadingProgress, float], None
-    ]  # gets the reading progress, and the seconds since it began
+    # gets the reading progress, and the seconds since it began
+    tell: Callable[[ReadingProgress, float], None]
     _begun: float = field(default_factory=time.monotonic, init=False)
     _timer: asyncio.TimerHandle | None = field(default=None, init=False)
     _percent: int | None = field(default=None, init=False)

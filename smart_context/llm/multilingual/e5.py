@@ -18,7 +18,6 @@ from smart_context.llm.minilm.transformer import (
 )
 
 BLOCK = 32
-_HALF = BLOCK // 2
 _ZERO = np.float32(8)
 
 

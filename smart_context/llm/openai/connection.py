@@ -259,9 +259,8 @@ def _make_client(base_url: str) -> "httpx2.AsyncClient":
     library: Any = importlib.import_module("httpx2")
     client: httpx2.AsyncClient = library.AsyncClient(
         follow_redirects=False,
-        trust_env=not _is_on_this_machine(
-            base_url
-        ),  # the environment's proxy can't reach this machine
+        # the environment's proxy can't reach this machine
+        trust_env=not _is_on_this_machine(base_url),
         verify=verification(base_url),
         limits=library.Limits(max_connections=None, max_keepalive_connections=_IDLE_CONNECTIONS),
         headers={"User-Agent": _AGENT},

@@ -30,8 +30,8 @@ MOST_CONNECTIONS = 8
 BACKGROUND = 3
 """The connections for background work; the others are for work that a client waits for.
 
-There are no more threads than connections: else a thread waits for a connection, and takes a short
-stall for a database that is away."""
+There are no more threads than connections. Otherwise a thread that waits for a connection would
+conclude that the database is away."""
 
 CONNECT_S = 4
 ANSWER_S = 8.0
