@@ -35,7 +35,7 @@ from smart_context.topics.clusters.grouping import (
     subjects_of,
 )
 from smart_context.topics.clusters.keywords import Keywords
-from smart_context.topics.clusters.units import at_unit_length, unit_rows, units_of
+from smart_context.topics.clusters.units import at_unit_length, mean_directions, units_of
 from smart_context.topics.extraction import (
     NOTHING_BEFORE,
     ExtractionFailed,
@@ -293,7 +293,7 @@ def _held(
     place_of = {message.id: place for place, message in enumerate(spoken)}
     groups = {topic.label: [place_of[i] for i in topic.message_ids] for topic in topics}
     unit_of = units_of(said.goes_on)
-    rows = unit_rows(said.vectors, unit_of)[unit_of]
+    rows = mean_directions(said.vectors, unit_of)[unit_of]
     centres = centres_of(rows, groups)
 
     def nearest(message_id: MessageId, labels: Sequence[str]) -> str:

@@ -17,10 +17,10 @@ from smart_context.llm.models import Matrix
 from smart_context.topics.clusters.grouping import SubjectMessages, most_of_one
 from smart_context.topics.clusters.growth import NO_GROUP, QuestionUnits, grown
 from smart_context.topics.clusters.units import (
-    Labels,
+    GroupNumbers,
     at_unit_length,
     hold_together,
-    unit_rows,
+    mean_directions,
     units_of,
 )
 from smart_context.topics.holding import centres_of, nearest_label
@@ -99,7 +99,7 @@ def grown_groups(
     topics = previous.topics
     rows = said.rows()
     unit_of = units_of(said.goes_on)
-    directions = unit_rows(rows, unit_of)
+    directions = mean_directions(rows, unit_of)
     own = _owners([message.id for message in spoken], topics)
     waits = _waiting(own, messages, spoken, previous)
     _join_held(own, spoken, previous, directions[unit_of])
@@ -137,7 +137,7 @@ def grown_groups(
     )
 
 
-def _stays(own: Labels, previous: Previous, spoken: Sequence[Message]) -> NDArray[np.bool_]:
+def _stays(own: GroupNumbers, previous: Previous, spoken: Sequence[Message]) -> NDArray[np.bool_]:
     """Shape (n,): True for messages in a topic that the user relies on, or that they put back."""
     touched = [n for n, topic in enumerate(previous.topics) if previous.is_touched(topic)]
     is_settled = np.array([message.id in previous.settled for message in spoken])
@@ -146,12 +146,12 @@ def _stays(own: Labels, previous: Previous, spoken: Sequence[Message]) -> NDArra
 
 def _put_right(
     afresh: Sequence[Places],
-    own: Labels,
+    own: GroupNumbers,
     stays: NDArray[np.bool_],
     waits: NDArray[np.bool_],
     spoken: Sequence[Message],
     previous: Previous,
-) -> Labels:
+) -> GroupNumbers:
     """Shape (n,): the number of each message's new group; what the user relies on keeps its own.
 
     If a topic that the user relies on has most of a new group, the group's messages without a topic
@@ -188,7 +188,7 @@ def _put_right(
 
 
 def _waiting(
-    own: Labels, messages: Sequence[Message], spoken: Sequence[Message], previous: Previous
+    own: GroupNumbers, messages: Sequence[Message], spoken: Sequence[Message], previous: Previous
 ) -> NDArray[np.bool_]:
     """Shape (n,): True for messages that the last extraction put into no topic."""
     seen = {message.id for message in messages[: _after(messages, previous.seen)]}
@@ -197,8 +197,12 @@ def _waiting(
 
 
 def _with_lone_units(
-    right: Labels, now: Labels, unit_of: Labels, units: QuestionUnits, stays: NDArray[np.bool_]
-) -> Labels:
+    right: GroupNumbers,
+    now: GroupNumbers,
+    unit_of: GroupNumbers,
+    units: QuestionUnits,
+    stays: NDArray[np.bool_],
+) -> GroupNumbers:
     """The new groups, in which some lone units follow the groups of the grown chat.
 
     Units that wait in the grown chat wait here, too. The newest one joins the units that it joined
@@ -230,12 +234,12 @@ def _free_from(count: int, new_from: int) -> int:
 
 def _mended(
     units: QuestionUnits,
-    before: Labels,
-    now: Labels,
-    right: Labels,
-    unit_of: Labels,
+    before: GroupNumbers,
+    now: GroupNumbers,
+    right: GroupNumbers,
+    unit_of: GroupNumbers,
     free_from: int,
-) -> Labels:
+) -> GroupNumbers:
     """The groups of the grown chat, replaced by the new ones where these are better.
 
     Each part of the chat that the two divide differently is judged by itself. The new groups
@@ -255,7 +259,7 @@ def _mended(
     return found
 
 
-def _parts(now: Labels, right: Labels) -> Labels:
+def _parts(now: GroupNumbers, right: GroupNumbers) -> GroupNumbers:
     """Shape (n,): the same number for messages of groups that overlap, or are one topic."""
     part = {int(number): int(number) for number in np.union1d(now, right)}
     for one, other in sorted(set(zip(now.tolist(), right.tolist(), strict=True))):
@@ -266,7 +270,7 @@ def _parts(now: Labels, right: Labels) -> Labels:
     return np.array([part[number] for number in known.tolist()], dtype=np.intp)
 
 
-def _takes_apart(before: Labels, after: Labels) -> bool:
+def _takes_apart(before: GroupNumbers, after: GroupNumbers) -> bool:
     """True if the units of a group are no longer all in one group."""
     return any(
         len(set(after[before == group].tolist())) > 1
@@ -274,7 +278,7 @@ def _takes_apart(before: Labels, after: Labels) -> bool:
     )
 
 
-def _worth(units: QuestionUnits, members: Labels, groups: Labels) -> float:
+def _worth(units: QuestionUnits, members: GroupNumbers, groups: GroupNumbers) -> float:
     """The sum, over pairs of units in one group, of their similarity less the least of a group.
 
     Neighbours in one group add their bonus.
@@ -292,7 +296,7 @@ def _worth(units: QuestionUnits, members: Labels, groups: Labels) -> float:
     return worth + _BESIDE * float(units.bonus[members[1:][is_next] - 1].sum())
 
 
-def _firsts(unit_of: Labels) -> Labels:
+def _firsts(unit_of: GroupNumbers) -> GroupNumbers:
     """Shape (u,): the first message of each unit."""
     return np.flatnonzero(np.diff(unit_of, prepend=-1))
 
@@ -307,8 +311,8 @@ def _after(messages: Sequence[Message], seen: str) -> int:
 def _first_new(
     messages: Sequence[Message],
     spoken: Sequence[Message],
-    unit_of: Labels,
-    before: Labels,
+    unit_of: GroupNumbers,
+    before: GroupNumbers,
     seen: str,
 ) -> int:
     """The first unit whose messages all came after the last extraction."""
@@ -319,7 +323,7 @@ def _first_new(
     return int(unit_of[last]) + 1 if last >= 0 else 0
 
 
-def _owners(ids: Sequence[MessageId], topics: Sequence[Topic]) -> Labels:
+def _owners(ids: Sequence[MessageId], topics: Sequence[Topic]) -> GroupNumbers:
     """Shape (n,): the narrowest topic of each message, by number; `NO_GROUP` without one."""
     owner: dict[MessageId, int] = {}
     wholes = {topic.parent_id for topic in topics if topic.parent_id}
@@ -333,7 +337,9 @@ def _owners(ids: Sequence[MessageId], topics: Sequence[Topic]) -> Labels:
     return np.array([owner.get(each, NO_GROUP) for each in ids], dtype=np.intp)
 
 
-def _join_held(own: Labels, spoken: Sequence[Message], previous: Previous, rows: Matrix) -> None:
+def _join_held(
+    own: GroupNumbers, spoken: Sequence[Message], previous: Previous, rows: Matrix
+) -> None:
     """Give messages without a topic the nearest of the topics that were picked for them.
 
     Args:
@@ -350,7 +356,7 @@ def _join_held(own: Labels, spoken: Sequence[Message], previous: Previous, rows:
             own[place] = named[nearest_label(rows[place], labels, centres)]
 
 
-def _of_units(own: Labels, unit_of: Labels, topics: int) -> Labels:
+def _of_units(own: GroupNumbers, unit_of: GroupNumbers, topics: int) -> GroupNumbers:
     """Shape (u,): the topic that most messages of each unit have."""
     counts = np.zeros((int(unit_of[-1]) + 1, topics), dtype=np.intp)
     known = own != NO_GROUP
@@ -358,7 +364,7 @@ def _of_units(own: Labels, unit_of: Labels, topics: int) -> Labels:
     return np.where(counts.any(axis=1), counts.argmax(axis=1), NO_GROUP)
 
 
-def _points(said: SubjectMessages, unit_of: Labels) -> NDArray[np.bool_]:
+def _points(said: SubjectMessages, unit_of: GroupNumbers) -> NDArray[np.bool_]:
     """Shape (u,): True for units whose first message points to earlier ones."""
     return np.asarray(np.isin(_firsts(unit_of), np.flatnonzero(said.refers_back)), dtype=np.bool_)
 
@@ -368,8 +374,8 @@ def _is_left_out(
     spoken: Sequence[Message],
     said: SubjectMessages,
     previous: Previous,
-    own: Labels,
-    now: Labels,
+    own: GroupNumbers,
+    now: GroupNumbers,
 ) -> NDArray[np.bool_]:
     """Shape (n,): True for courtesies and bare follow-ups without a topic to continue."""
     seen = {message.id for message in messages[: _after(messages, previous.seen)]}
@@ -380,12 +386,12 @@ def _is_left_out(
     return np.asarray(bare & (waited | is_new_group), dtype=np.bool_)
 
 
-def _any(each: NDArray[np.bool_], unit_of: Labels) -> NDArray[np.bool_]:
+def _any(each: NDArray[np.bool_], unit_of: GroupNumbers) -> NDArray[np.bool_]:
     return np.bincount(unit_of, each) > 0
 
 
 def _tree(
-    number_of: Labels, topics: Sequence[Topic], smallest: int, fixed: frozenset[str]
+    number_of: GroupNumbers, topics: Sequence[Topic], smallest: int, fixed: frozenset[str]
 ) -> list[GrowingTopic]:
     """The groups at the top, from the number of each message's narrowest group."""
     places = {

@@ -15,7 +15,7 @@ VERSION = 1
 
 Objects = list[Mapping[str, Any]]
 
-MOST_TOPICS = 500
+MOST_COUNTING = 500
 """The most topics read from a chat file, the first ones: no chat needs more, and each is drawn.
 
 The others stay in the file.
@@ -52,16 +52,16 @@ def to_stored(
 def counting(topics: object) -> Objects:
     """The entries of a chat file that count: the first topics, and as many sticky entries."""
     entries = _objects(topics)
-    if len(entries) <= MOST_TOPICS:
+    if len(entries) <= MOST_COUNTING:
         return entries
     ordinary, sticky = _told_apart(entries)
-    counts = {id(entry) for entry in (*ordinary[:MOST_TOPICS], *sticky[:MOST_TOPICS])}
+    counts = {id(entry) for entry in (*ordinary[:MOST_COUNTING], *sticky[:MOST_COUNTING])}
     return [entry for entry in entries if id(entry) in counts]
 
 
 def not_counting(topics: object) -> Objects:
     """The topics of a chat file after those that count."""
-    return _told_apart(_objects(topics))[0][MOST_TOPICS:]
+    return _told_apart(_objects(topics))[0][MOST_COUNTING:]
 
 
 def _told_apart(entries: Objects) -> tuple[Objects, Objects]:
@@ -85,7 +85,7 @@ def stored_topics(topics: object, members: Iterable[Topic] = ()) -> tuple[Topic,
             id=text_in(entry.get("id")),
             parent_id=text_in(entry.get("parent_id")),
         )
-        for entry in _told_apart(_objects(topics))[0][:MOST_TOPICS]
+        for entry in _told_apart(_objects(topics))[0][:MOST_COUNTING]
         if isinstance(entry.get("label"), str)
     )
     return with_ids(tuple(found))
@@ -183,7 +183,7 @@ def from_assignments(document: object, key: str = "topics") -> tuple[Topic, ...]
 
 
 def _entries(topics: object) -> list[Mapping[str, Any]]:
-    return _objects(topics)[:MOST_TOPICS]
+    return _objects(topics)[:MOST_COUNTING]
 
 
 def _objects(topics: object) -> Objects:

@@ -11,6 +11,7 @@ STICKY_LABEL = "Instructions & Preferences"
 """The label of the entry with the standing instructions; no topic may have it."""
 
 MOST_TOPICS = 8
+"""The most topics that an extraction finds."""
 
 MOST_GROUPED = 10_000
 """The most messages that are grouped, the newest; older ones keep the topics that they have."""

@@ -42,7 +42,7 @@ from smart_context.topics.naming.words import grammar_of, plain_text, tokens_of
 from smart_context.topics.prompting.reply import ReplyUnusable, parsed_reply
 from smart_context.topics.standing.personal import is_personal
 from smart_context.topics.standing.standing import is_standing
-from smart_context.topics.stored import MOST_TOPICS, from_assignments, stored_topics
+from smart_context.topics.stored import MOST_COUNTING, from_assignments, stored_topics
 from smart_context.topics.summaries.digest import _rendered, quoted
 from smart_context.vault.assigns import build_here_doc_token
 from smart_context.vault.index.passages import passages_of
@@ -106,7 +106,7 @@ def members(text):
 
 def topics_of_a_file(text):
     """Topics without ids, as many as count, with long labels."""
-    step = max(1, len(text) // MOST_TOPICS)
+    step = max(1, len(text) // MOST_COUNTING)
     labels = [f"{text[at : at + step]}{at % 7}" for at in range(0, len(text), step)]
     return stored_topics([{"label": label, "count": 1} for label in labels])
 

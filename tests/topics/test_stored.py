@@ -4,7 +4,7 @@ import pytest
 
 from smart_context.chat.messages import Message
 from smart_context.topics.stored import (
-    MOST_TOPICS,
+    MOST_COUNTING,
     counting,
     from_assignments,
     not_counting,
@@ -88,9 +88,9 @@ def test_topics_of_a_file_written_by_hand_have_ids_and_keep_them():
 
 
 def test_of_many_topics_the_first_count_and_all_standing_instructions_do():
-    topics = [{"label": f"Topic {n}", "count": 1} for n in range(MOST_TOPICS + 2)]
+    topics = [{"label": f"Topic {n}", "count": 1} for n in range(MOST_COUNTING + 2)]
     stored = [*topics, {"sticky": True, "label": "Always", "message_ids": ["m1"], "count": 1}]
-    assert counting(stored) == [*topics[:MOST_TOPICS], stored[-1]]
-    assert not_counting(stored) == topics[MOST_TOPICS:]
-    assert [topic.label for topic in stored_topics(stored)][-1] == f"Topic {MOST_TOPICS - 1}"
+    assert counting(stored) == [*topics[:MOST_COUNTING], stored[-1]]
+    assert not_counting(stored) == topics[MOST_COUNTING:]
+    assert [topic.label for topic in stored_topics(stored)][-1] == f"Topic {MOST_COUNTING - 1}"
     assert stored_sticky_ids(stored) == {"m1"}

@@ -19,8 +19,8 @@ from smart_context.chat.messages import SOURCE, ChatId, Message
 UNTITLED = "New chat"
 TITLE_LENGTH = 60
 PREVIEW_LENGTH = 120
-MOST_TOPICS = 12
-"""As many as there are hues."""
+MOST_OF_A_ROW = 12
+"""The most topics in one row: as many as there are hues."""
 MOST_LISTED = 200
 """The most deleted chats in one list, the newest first."""
 _LONGEST_TITLE = 200  # another program may have written a longer one
@@ -193,7 +193,7 @@ def _topics(version: Version) -> tuple[str, ...]:
         and not topic.get("sticky")
         and not topic.get("parent_id")
     )
-    return tuple(islice(ids, MOST_TOPICS))
+    return tuple(islice(ids, MOST_OF_A_ROW))
 
 
 def _updated_at(version: Version, signature: WrittenState) -> str:

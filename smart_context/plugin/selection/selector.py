@@ -168,23 +168,23 @@ class ContextSelector:
         scores, problem = await self._scores(view, candidates, settings)
 
         def selected() -> Selection:
-            word, counting = NO_PLACEMENTS, scores
-            if counting is not None:
-                word = placements_of(state, view.sidecar.topics, candidates)
-                counting = counting.without(word.elsewhere)
-                counting = counting.silent(courtesies_among(candidates))
+            placements, applied_scores = NO_PLACEMENTS, scores
+            if applied_scores is not None:
+                placements = placements_of(state, view.sidecar.topics, candidates)
+                applied_scores = applied_scores.without(placements.elsewhere)
+                applied_scores = applied_scores.silent(courtesies_among(candidates))
             return select_messages(
                 candidates,
-                scores=counting,
+                scores=applied_scores,
                 threshold=limit,
                 sticky=view.sticky_ids | frozenset(_standing(candidates)),
                 pinned=frozenset((*state.pinned, *_added_by_plugins(view, candidates))),
                 hidden=frozenset(state.hidden),
                 belonging=_summaries_of_picked(view),
-                said=word.said,
-                assigned=word.assigned,
-                apart=word.apart,
-                unplaced=frozenset() if counting is None else _in_no_topic(view, candidates),
+                said=placements.said,
+                assigned=placements.assigned,
+                apart=placements.apart,
+                unplaced=frozenset() if applied_scores is None else _in_no_topic(view, candidates),
                 recent=settings.recent_messages,
                 keep_pairs=settings.keep_pairs,
             )

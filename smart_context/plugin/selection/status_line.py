@@ -14,7 +14,7 @@ from smart_context.chat.messages import MessageId
 from smart_context.plugin.selection.absences import NOTICE, Absence, absences
 from smart_context.plugin.selection.decision import ChatView, Decision
 from smart_context.relevance.reasons import KINDS, ReasonKind
-from smart_context.topics.stored import MOST_TOPICS
+from smart_context.topics.stored import MOST_COUNTING
 
 SUMMARISED = "summed up"
 CLEARED = "before the clearing"
@@ -74,7 +74,7 @@ def _status(
     endings[OVER_WINDOW] += int(np.count_nonzero(decision.selection.reasons.kinds == _OVER_BUDGET))
     words = [counted, *(f"{endings[e]} {e}" for e in _ENDINGS if endings[e])]
     if view.more_topics:
-        words.append(f"{MOST_TOPICS} of {MOST_TOPICS + view.more_topics:,} topics")
+        words.append(f"{MOST_COUNTING} of {MOST_COUNTING + view.more_topics:,} topics")
     return Status(" · ".join(words), short)
 
 

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from smart_context.llm.models import Matrix
 from smart_context.topics.clusters.units import (
     Floats,
-    Labels,
+    GroupNumbers,
     at_unit_length,
     coarser,
     hold_together,
     is_between_alike,
+    mean_directions,
     merges,
     roots,
-    unit_rows,
     units_of,
 )
 
@@ -152,11 +152,11 @@ class SubjectMessages:
         rows[np.flatnonzero(self.says_nothing)] = 0
         return rows
 
-    def bonus(self, directions: Matrix, units: Labels) -> Floats:
+    def bonus(self, directions: Matrix, units: GroupNumbers) -> Floats:
         """Shape (u - 1,): the bonus added to the similarity of neighbours in time."""
         return _bonus(directions, units, self.refers_back if self.is_read else None)
 
-    def are_two_questions(self, units: Labels) -> bool:
+    def are_two_questions(self, units: GroupNumbers) -> bool:
         """True if there are two units, of which the second does not point to the first.
 
         Neighbours get no bonus then: the first two questions of a chat often have two subjects.
@@ -198,7 +198,7 @@ def subjects_of(said: SubjectMessages, *, most: int) -> list[Subject]:
         return []
     rows = said.rows()
     units = coarser(units_of(said.goes_on), rows, _MOST_UNITS)
-    directions = unit_rows(rows, units)
+    directions = mean_directions(rows, units)
     sizes = np.bincount(units)
     bonus = said.bonus(directions, units)
     share, beside = said.share_asked(directions, above=_ABOVE_AFRESH), _BESIDE
@@ -231,7 +231,7 @@ def _rows(vectors: Matrix, lexical: Matrix, ordinary: Vector | None, *, is_read:
     return at_unit_length(np.hstack([centred, lexical * np.float32(weight)]))
 
 
-def _bonus(directions: Matrix, units: Labels, refers_back: Sequence[bool] | None) -> Floats:
+def _bonus(directions: Matrix, units: GroupNumbers, refers_back: Sequence[bool] | None) -> Floats:
     """The bonus for the similarity of each unit to the previous one.
 
     The bonus is small or 0 if the two have nothing in common. That can be judged only in a

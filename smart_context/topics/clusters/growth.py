@@ -18,7 +18,7 @@ from smart_context.llm.models import Matrix
 from smart_context.topics.clusters.units import (
     NEVER,
     Floats,
-    Labels,
+    GroupNumbers,
     hold_together,
     is_between_alike,
     merges,
@@ -64,7 +64,7 @@ class QuestionUnits:
     largest: float = math.inf  # the most messages of a group that units may join
     share: float = 1.0  # the least mean similarities, as a share of those in English
 
-    def links(self, some: Labels, others: Labels) -> Matrix:
+    def links(self, some: GroupNumbers, others: GroupNumbers) -> Matrix:
         """Shape (len(some), len(others)): the similarities of units."""
         links = np.asarray(self.rows[some] @ self.rows[others].T, dtype=np.float32)
         apart = others[np.newaxis, :] - some[:, np.newaxis]
@@ -78,7 +78,7 @@ class QuestionUnits:
         return int(self.sizes[group].sum())
 
 
-def grown(units: QuestionUnits, before: Labels) -> Labels:
+def grown(units: QuestionUnits, before: GroupNumbers) -> GroupNumbers:
     """The new group of each unit; `NO_GROUP` for units that fit none and are too few to found one.
 
     Args:
@@ -101,7 +101,9 @@ def grown(units: QuestionUnits, before: Labels) -> Labels:
     return _without_too_large(units, kept)
 
 
-def _joined(units: QuestionUnits, start: Labels, free: Labels, *, first_new: int) -> Labels:
+def _joined(
+    units: QuestionUnits, start: GroupNumbers, free: GroupNumbers, *, first_new: int
+) -> GroupNumbers:
     """Average linkage of the free units with groups and with each other; groups stay apart."""
     known = np.unique(start[start != NO_GROUP])
     grouped = np.flatnonzero(start != NO_GROUP)
@@ -126,7 +128,7 @@ def _joined(units: QuestionUnits, start: Labels, free: Labels, *, first_new: int
     return found
 
 
-def _movable(units: QuestionUnits, before: Labels) -> NDArray[np.bool_]:
+def _movable(units: QuestionUnits, before: GroupNumbers) -> NDArray[np.bool_]:
     """Shape (u,): True for units shortly before the new ones, and for units of small groups."""
     places = np.arange(len(before))
     is_recent = (places >= units.new_from - _RECENT) & (places < units.new_from)
@@ -135,7 +137,9 @@ def _movable(units: QuestionUnits, before: Labels) -> NDArray[np.bool_]:
     return np.asarray(is_recent | is_small, dtype=np.bool_)
 
 
-def _part_unlike(units: QuestionUnits, before: Labels, joined: Labels, *, first_new: int) -> None:
+def _part_unlike(
+    units: QuestionUnits, before: GroupNumbers, joined: GroupNumbers, *, first_new: int
+) -> None:
     """Separate the units of each new group that is held together only by the neighbours' bonus."""
     if len(joined) <= _LONE_FROM:
         return
@@ -151,7 +155,9 @@ def _part_unlike(units: QuestionUnits, before: Labels, joined: Labels, *, first_
             number += len(members)
 
 
-def _with_old_numbers(units: QuestionUnits, before: Labels, joined: Labels) -> Labels:
+def _with_old_numbers(
+    units: QuestionUnits, before: GroupNumbers, joined: GroupNumbers
+) -> GroupNumbers:
     """The same groups; a new group with most messages of a vanished one gets its number."""
     gone = np.setdiff1d(before[before != NO_GROUP], joined)
     new = np.setdiff1d(joined[joined != NO_GROUP], before)
@@ -170,8 +176,8 @@ def _with_old_numbers(units: QuestionUnits, before: Labels, joined: Labels) -> L
 
 
 def _founded(
-    units: QuestionUnits, joined: Labels, *, first_new: int
-) -> Iterator[tuple[int, Labels]]:
+    units: QuestionUnits, joined: GroupNumbers, *, first_new: int
+) -> Iterator[tuple[int, GroupNumbers]]:
     """The short new groups, the smallest first, with their units at the time."""
     groups = [int(group) for group in np.unique(joined) if group >= first_new]
     for group in sorted(groups, key=lambda each: (units.held(joined == each), each)):
@@ -181,7 +187,7 @@ def _founded(
 
 
 def _place_for(
-    units: QuestionUnits, joined: Labels, group: int, members: Labels, *, first_new: int
+    units: QuestionUnits, joined: GroupNumbers, group: int, members: GroupNumbers, *, first_new: int
 ) -> int:
     """The group that a short new one joins; its own number if it founds a topic.
 
@@ -214,7 +220,7 @@ def _place_for(
     return NO_GROUP if is_lone and count > _LONE_FROM else group
 
 
-def _standing_out(units: QuestionUnits, groups: Labels, unit: int) -> int:
+def _standing_out(units: QuestionUnits, groups: GroupNumbers, unit: int) -> int:
     """The only group with units similar to this one; `NO_GROUP` if there are several, or none."""
     known = np.unique(groups[groups != NO_GROUP])
     several: list[tuple[float, int]] = []
@@ -244,7 +250,9 @@ def _first_by(alike: list[tuple[float, int]], least: float, margin: float) -> in
     return ordered[0][1] if ordered[0][0] - second >= margin else NO_GROUP
 
 
-def _with_good_reasons(units: QuestionUnits, before: Labels, after: Labels) -> Labels:
+def _with_good_reasons(
+    units: QuestionUnits, before: GroupNumbers, after: GroupNumbers
+) -> GroupNumbers:
     """The new groups, without moves of too little gain, or of too much of a group."""
     kept = after.copy()
     is_moved = (before != NO_GROUP) & (before != after)
@@ -261,7 +269,9 @@ def _with_good_reasons(units: QuestionUnits, before: Labels, after: Labels) -> L
     return kept
 
 
-def _gain(units: QuestionUnits, before: Labels, after: Labels, members: Labels) -> float:
+def _gain(
+    units: QuestionUnits, before: GroupNumbers, after: GroupNumbers, members: GroupNumbers
+) -> float:
     """The similarity of these units to their new group, less that to the rest of the old one."""
     rest = np.setdiff1d(np.flatnonzero(before == before[members[0]]), members)
     new = after[members[0]]
@@ -278,7 +288,7 @@ def _gain(units: QuestionUnits, before: Labels, after: Labels, members: Labels) 
     return hold_together(units.rows[members]) - now
 
 
-def _settle_left_alone(units: QuestionUnits, before: Labels, groups: Labels) -> None:
+def _settle_left_alone(units: QuestionUnits, before: GroupNumbers, groups: GroupNumbers) -> None:
     """Let a unit that is alone in its new group join a group like it, or wait."""
     if len(groups) <= _LONE_FROM:
         return
@@ -288,7 +298,7 @@ def _settle_left_alone(units: QuestionUnits, before: Labels, groups: Labels) -> 
             groups[members] = _standing_out(units, groups, int(members[0]))
 
 
-def _without_too_large(units: QuestionUnits, groups: Labels) -> Labels:
+def _without_too_large(units: QuestionUnits, groups: GroupNumbers) -> GroupNumbers:
     """Make one part of each group that is too large a group; later turns split it further."""
     found = groups.copy()
     for group in np.unique(groups[groups != NO_GROUP]):
@@ -301,7 +311,7 @@ def _without_too_large(units: QuestionUnits, groups: Labels) -> Labels:
     return found
 
 
-def _part_of(units: QuestionUnits, members: Labels, *, most: float) -> Labels:
+def _part_of(units: QuestionUnits, members: GroupNumbers, *, most: float) -> GroupNumbers:
     """The largest coherent part of a group, with at most `most` messages."""
     bonus = np.where(np.diff(members) == 1, units.bonus[members[:-1]], 0)
     sizes = units.sizes[members]

@@ -18,7 +18,7 @@ def at_unit_length(rows: Matrix) -> Matrix:
     return np.asarray(rows / np.where(lengths > 0, lengths, 1), dtype=np.float32)
 
 
-Labels = NDArray[np.intp]
+GroupNumbers = NDArray[np.intp]
 Floats = NDArray[np.float32]
 Weights = NDArray[np.float64]
 NEVER = np.float32(-9)
@@ -34,25 +34,25 @@ class Merge:
     alike: float  # their mean similarity
 
 
-def units_of(is_answer: Sequence[bool]) -> Labels:
+def units_of(is_answer: Sequence[bool]) -> GroupNumbers:
     """Shape (n,): the number of each message's unit; answers belong to their question."""
     begins = [not answer for answer in is_answer]
     return np.asarray(np.maximum(np.cumsum(begins) - 1, 0), dtype=np.intp)
 
 
-def coarser(units: Labels, rows: Matrix, most: int) -> Labels:
+def coarser(units: GroupNumbers, rows: Matrix, most: int) -> GroupNumbers:
     """At most `most` units: the units most similar to their previous one are joined to it."""
     count = int(units[-1]) + 1 if len(units) else 0
     if count <= most:
         return units
-    directions = unit_rows(rows, units)
+    directions = mean_directions(rows, units)
     alike = np.einsum("ij,ij->i", directions[1:], directions[:-1])
     begins = np.zeros(count, dtype=np.bool_)
     begins[1 + np.argsort(alike, kind="stable")[: most - 1]] = True
     return np.asarray(np.cumsum(begins)[units], dtype=np.intp)
 
 
-def unit_rows(rows: Matrix, units: Labels) -> Matrix:
+def mean_directions(rows: Matrix, units: GroupNumbers) -> Matrix:
     """Shape (u, d): the mean direction of each unit's rows."""
     begins = np.flatnonzero(np.diff(units, prepend=-1))
     return at_unit_length(np.add.reduceat(rows, begins, axis=0))
@@ -65,7 +65,7 @@ def hold_together(rows: Matrix) -> float:
     return float(total @ total - np.vdot(rows, rows)) / max(1, count * (count - 1))
 
 
-def is_between_alike(rows: Matrix, groups: Labels, unit: int) -> bool:
+def is_between_alike(rows: Matrix, groups: GroupNumbers, unit: int) -> bool:
     """True if a unit is between two units of one group, and similar to at least one of them.
 
     Else it may be another subject that came up in between.
@@ -129,7 +129,7 @@ def merges_of(
         nearest[better], best[better] = one, joined[better]
 
 
-def roots(found: Iterable[Merge], count: int) -> Labels:
+def roots(found: Iterable[Merge], count: int) -> GroupNumbers:
     """The group of each of `count` units after these merges: its first unit."""
     root = np.arange(count)
     for merge in found:

@@ -7,7 +7,7 @@ import pytest
 
 from smart_context.base.errors import ModelFailed
 from smart_context.plugin.topics import updates
-from smart_context.topics.stored import MOST_TOPICS, to_assignments
+from smart_context.topics.stored import MOST_COUNTING, to_assignments
 from smart_context.topics.values import Topic
 from tests.host.conftest import until
 from tests.scripted import Scripted, ScriptedChatModel, ScriptedEmbedder
@@ -118,14 +118,14 @@ async def test_topics_from_elsewhere_stand_until_there_are_better_ones(vault, se
 
 
 async def test_an_edit_loses_none_of_the_topics_that_are_too_many_to_count(vault, served):
-    topics = [{"label": f"Topic {n}", "count": 1} for n in range(MOST_TOPICS + 3)]
+    topics = [{"label": f"Topic {n}", "count": 1} for n in range(MOST_COUNTING + 3)]
     write_chat(vault, "c", TWO, topics=topics)
     async with served() as running:
         shown = await running.call(
             "rename_topic", chat_id="c", label="Topic 0", new_label="Topic 0 too"
         )
-        assert len(shown["topics"]) == MOST_TOPICS
-        assert f"500 of {MOST_TOPICS + 3} topics" in shown["status"]
+        assert len(shown["topics"]) == MOST_COUNTING
+        assert f"500 of {MOST_COUNTING + 3} topics" in shown["status"]
     now = labels(read_chat(vault, "c")["topics"])
     assert sorted(now) == sorted(["Topic 0 too", *(topic["label"] for topic in topics[1:])])
 

@@ -9,7 +9,7 @@ from smart_context.topics.clusters.grouping import (
     subjects_of,
     without_background,
 )
-from smart_context.topics.clusters.units import coarser, merges, unit_rows, units_of
+from smart_context.topics.clusters.units import coarser, mean_directions, merges, units_of
 
 EYE = np.eye(64, dtype=np.float32)
 
@@ -115,7 +115,7 @@ def slow_merges(rows, bonus):
 
 @given(st.integers(1, 14))
 def test_groups_are_joined_by_average_link(count):
-    rows = unit_rows(
+    rows = mean_directions(
         np.random.default_rng(count).standard_normal((count, 5)).astype(np.float32),
         np.arange(count),
     )
