@@ -133,24 +133,24 @@ def explained(failure: EndpointFailure, endpoint: EndpointSettings, kind: ModelK
     if words and failure.trouble == "refused" and failure.status in _OF_QUOTAS:
         end = "" if words[-1] in ".!?…" else "."
         happened = f"{words}{end} {what} {_happened(failure, endpoint)}."
-    too_long = failure.too_long if failure.trouble == "refused" else None
-    if too_long and kind == "chat model":
+    excess = failure.too_long if failure.trouble == "refused" else None
+    if excess and kind == "chat model":
         return ModelFailed(
-            f"{_how_long(too_long)} {_SEND_LESS} {happened}",
+            f"{_how_long(excess)} {_SEND_LESS} {happened}",
             status=failure.status,
-            too_long=too_long,
+            too_long=excess,
         )
     return ModelFailed(
-        f"{happened} {_next_step(failure, endpoint)}", status=failure.status, too_long=too_long
+        f"{happened} {_next_step(failure, endpoint)}", status=failure.status, too_long=excess
     )
 
 
-def _how_long(too_long: TooLong) -> str:
+def _how_long(excess: TooLong) -> str:
     """The first sentence about a request that was too long."""
     what = "Too long for this model"
-    if too_long.asked and too_long.window:
-        return f"{what}: {too_long.asked:,} of {too_long.window:,} tokens."
-    return f"{what}: it takes {too_long.window:,} tokens." if too_long.window else f"{what}."
+    if excess.asked and excess.window:
+        return f"{what}: {excess.asked:,} of {excess.window:,} tokens."
+    return f"{what}: it takes {excess.window:,} tokens." if excess.window else f"{what}."
 
 
 def _happened(failure: EndpointFailure, endpoint: EndpointSettings) -> str:

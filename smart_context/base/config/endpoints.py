@@ -102,7 +102,7 @@ def read_endpoints(llm: Table) -> tuple[Endpoints, Connections]:
 
 def _read_connections(tables: Table, shared: EndpointSettings) -> Connections:
     _refuse_keys(tables)
-    found = {}
+    connections = {}
     for key in [key for key in tables.values if key.lower() not in _SECRET_NAMES]:
         if not is_connection_id(key):
             tables.fault(
@@ -119,12 +119,12 @@ def _read_connections(tables: Table, shared: EndpointSettings) -> Connections:
         )
         if "base_url" not in table:
             table.fault("base_url", "missing; expected the address of a server")
-        found[key] = Connection(
+        connections[key] = Connection(
             id=key,
             name=table.text("name", key, max_chars=_LONGEST_NAME),
             endpoint=replace(endpoint, model=table.text("model", max_chars=_LONGEST_MODEL)),
         )
-    return found
+    return connections
 
 
 def is_connection_id(text: str) -> bool:

@@ -327,12 +327,12 @@ def _read_users_plugins(
     plugins: Table, known: Mapping[str, Mapping[str, SettingSpec]]
 ) -> Mapping[str, Mapping[str, Any]]:
     """The values that the user set; a vault's plugin may be known in that vault only."""
-    found: dict[str, Mapping[str, Any]] = {}
+    values: dict[str, Mapping[str, Any]] = {}
     for name, specs in known.items():
         table = plugins.table(name)
         read = read_settings(table, {key: s for key, s in specs.items() if key != "enabled"})
-        found[name] = {key: value for key, value in read.items() if key in table}
-    return found
+        values[name] = {key: value for key, value in read.items() if key in table}
+    return values
 
 
 def _read_roles_folder(roles: Table, folder: Path) -> Path:

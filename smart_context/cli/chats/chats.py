@@ -98,7 +98,7 @@ def show_(chat: str, message: str | None, here: VerbContext) -> None:
     document = asyncio.run(_existing(open_storage(here.root), chat))
     if message is not None:
         show_version(document, message, new_id=new_chat_id, now="")  # in the copy that was read
-    here.show(document, lambda shown: as_markdown(shown, versions_of(shown)))
+    here.show(document, lambda found: as_markdown(found, versions_of(found)))
 
 
 @chats.command()
@@ -339,8 +339,8 @@ def _import_one(storage: Storage, files: tuple[Path, ...], chat_id: ChatId) -> N
     if not document["messages"]:
         raise CommandFailed(f"{shown(files[0])}: holds no messages, so nothing was imported.")
     asyncio.run(_store_new(storage, chat_id, document))
-    count = len(document["messages"])
-    say(f"Imported {counted(count, 'message')} as chat {chat_id}.")
+    messages = counted(len(document["messages"]), "message")
+    say(f"Imported {messages} as chat {chat_id}.")
 
 
 @chats.command(short_help="Keep other chats from recalling a chat.")

@@ -81,7 +81,7 @@ def receipt(
             )
         here.show(body, body_as_text)
     elif "diff" in result:
-        here.show(result, lambda shown: _difference_as_text(shown["diff"]))
+        here.show(result, lambda found: _difference_as_text(found["diff"]))
     else:
         here.show(result, _receipt_as_text)
 
@@ -171,14 +171,14 @@ def _heading(result: Mapping[str, Any]) -> str:
 
 def _sum(result: Mapping[str, Any]) -> str:
     parts = ", ".join(f"{name} {tokens}" for name, tokens in result["parts"].items() if tokens)
-    counted = result["usage"].get("prompt")
-    said = f"; the endpoint counted {counted}" if counted else ""
+    prompt = result["usage"].get("prompt")
+    said = f"; the endpoint counted {prompt}" if prompt else ""
     if result["unchanged"] is not None:
         same = f"first {result['unchanged']} tokens" if result["unchanged"] else "no tokens"
         said += f"; {same} unchanged (cacheable)"
     tokens = f"{result['tokens']} tokens ({parts}){said}"
-    counted = f"{result['in']} of {result['total']} messages"
-    return " · ".join(filter(None, (counted, tokens, cut_in_words(result))))
+    sent = f"{result['in']} of {result['total']} messages"
+    return " · ".join(filter(None, (sent, tokens, cut_in_words(result))))
 
 
 def _notes(result: Mapping[str, Any]) -> list[str]:

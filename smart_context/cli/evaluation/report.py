@@ -358,10 +358,10 @@ def in_sample_note(kinds: Iterable[DialogueKind], *, has_own_weights: bool) -> s
 def _recalls(findings: Findings) -> JsonObject | None:
     if not findings.recalls:
         return None
-    means = (sum(depth) / len(findings.recalls) for depth in zip(*findings.recalls, strict=True))
+    shares = (sum(depth) / len(findings.recalls) for depth in zip(*findings.recalls, strict=True))
     return {
         "questions": len(findings.recalls),
-        **{str(depth): mean for depth, mean in zip(DEPTHS, means, strict=True)},
+        **{str(depth): share for depth, share in zip(DEPTHS, shares, strict=True)},
     }
 
 

@@ -413,8 +413,8 @@ def _size_notes(plan: PackPlan) -> Iterator[str]:
     """The number of files over each size limit, and how to raise it."""
     files = [file for section in plan.sections for file in section.files if file.limit]
     for (limit, words), count in Counter((file.limit, file.detail) for file in files).items():
-        counted = "1 file is" if count == 1 else f"{count:,} files are"
-        yield f"{counted} {words}; raise {_LIFTED_BY[limit or 'file']} (0 = no limit)"
+        subject = "1 file is" if count == 1 else f"{count:,} files are"
+        yield f"{subject} {words}; raise {_LIFTED_BY[limit or 'file']} (0 = no limit)"
 
 
 def _left_out(plan: PackPlan) -> Iterator[tuple[str, str]]:

@@ -103,11 +103,11 @@ def answer_to(question: str, *, default: str = "", is_secret: bool = False) -> s
     Raises:
         click.Abort: If the input ends before.
     """
-    shown = lines_shown(question)
+    text = lines_shown(question)
     if is_secret and not sys.stdin.isatty():
         return sys.stdin.readline().strip()
     prompt = click.prompt
-    answer: str = prompt(shown, default=default or None, hide_input=is_secret, err=True)
+    answer: str = prompt(text, default=default or None, hide_input=is_secret, err=True)
     return answer.strip()
 
 

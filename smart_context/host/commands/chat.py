@@ -339,8 +339,11 @@ class CopyCommands:
         chats = self.storage.for_person(caller.person).chats
         document = await chats.load(chat_id, reader=NEVER_SAVES)
         copy = _titled(copy_of(document, document["messages"]), document, "copy")
-        branches = branches_of(document)
-        set_branches(copy, [{**b, "messages": copied_entries(b["messages"], {})} for b in branches])
+        copied = [
+            {**branch, "messages": copied_entries(branch["messages"], {})}
+            for branch in branches_of(document)
+        ]
+        set_branches(copy, copied)
         copy[CONTINUED_FROM] = chat_id
         return await self._stored(chat_id, copy, caller)
 

@@ -38,7 +38,7 @@ from smart_context.llm.failures import (
     system_words,
 )
 from smart_context.llm.models import tell_wait
-from smart_context.llm.openai.retries import retry_after_s, wait_s
+from smart_context.llm.openai.retries import retry_after_s, retry_wait_s
 from smart_context.llm.told import Program
 from smart_context.llm.traffic import Traffic
 
@@ -129,7 +129,7 @@ class EndpointClient:
                 result = await attempt()
             except RequestFailed as error:
                 failure = error.failure
-                wait = wait_s(
+                wait = retry_wait_s(
                     failure,
                     retries=retries,
                     max_retries=settings.max_retries,

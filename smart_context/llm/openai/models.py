@@ -214,9 +214,9 @@ class OpenAIChatModel:
     ) -> Completion:
         """The answer to a request, after the server has read it in parts."""
 
-        async def read(beginning: Sequence[PromptMessage]) -> Usage | None:
+        async def read(first: Sequence[PromptMessage]) -> Usage | None:
             fields = self.parameters(streamed=False) | {"max_tokens": 1}
-            return (await self._whole(self._body(beginning, fields))).usage
+            return (await self._whole(self._body(first, fields))).usage
 
         with suppress(ModelFailed):  # the request itself reports failures
             await read_in_parts(messages, read, asyncio.get_running_loop().time)

@@ -376,10 +376,10 @@ def _reasoning(message: Mapping[str, Any]) -> str:
 
     OpenAI's API has none.
     """
-    field = text_in(message.get("reasoning_content") or message.get("reasoning"))
+    text = text_in(message.get("reasoning_content") or message.get("reasoning"))
     parts = _objects(message.get("content"))
     thinking = (part.get("thinking") for part in parts if part.get("type") == "thinking")
-    return field or "".join(_text({"content": thought}) for thought in thinking)
+    return text or "".join(_text({"content": thought}) for thought in thinking)
 
 
 def _vector(embedding: object) -> Matrix:

@@ -25,7 +25,7 @@ _SERVER_ERROR = 500
 _logger = logging.getLogger(__name__)
 
 
-def wait_s(
+def retry_wait_s(
     failure: EndpointFailure, *, retries: int, max_retries: int, jitter: float
 ) -> float | None:
     """Seconds to wait before the next retry; `None` for no retry.

@@ -50,22 +50,20 @@ MAX_PATHS = 200
 
 
 def sections_of(
-    briefing: Briefing, system_tokens: int, tokens: TokensByPart = NO_TOKENS
+    briefing: Briefing, system: int, tokens: TokensByPart = NO_TOKENS
 ) -> tuple[ReceiptSection, ...]:
     """The parts of a request in the order in which they are sent.
 
     Args:
-        system_tokens: The tokens of the system prompt without role and contexts.
+        system: The tokens of the system prompt without role and contexts.
         tokens: The tokens of the request, for its tools and their results.
     """
-    return tuple(_sections(briefing, system_tokens, tokens))
+    return tuple(_sections(briefing, system, tokens))
 
 
-def _sections(
-    briefing: Briefing, system_tokens: int, tokens: TokensByPart
-) -> Iterator[ReceiptSection]:
-    if system_tokens:
-        yield ReceiptSection(name="System prompt", is_in=True, why="always", tokens=system_tokens)
+def _sections(briefing: Briefing, system: int, tokens: TokensByPart) -> Iterator[ReceiptSection]:
+    if system:
+        yield ReceiptSection(name="System prompt", is_in=True, why="always", tokens=system)
     if briefing.instructions.text:
         yield ReceiptSection(
             name="Instructions",
@@ -418,7 +416,7 @@ def _made(
     decided = forecast.tokens_of(replace(plan, briefing=said), count_tokens)
     parts = decided.to_dict()
     parts["history"] = max(parts["history"] + _by_plugins(rows), 0)
-    counted = said.with_tokens(instructions=decided.instructions, role=decided.role)
+    briefing_with_tokens = said.with_tokens(instructions=decided.instructions, role=decided.role)
     system = system_tokens(plan.system, count_tokens)
     return Receipt(
         **named,
@@ -426,7 +424,7 @@ def _made(
         parts=parts,
         by_topic=forecast.tokens_by_topic,
         rows=rows,
-        sections=sections_of(counted, system, decided),
+        sections=sections_of(briefing_with_tokens, system, decided),
         fell_back=forecast.decision.selection.fell_back,
         cut=forecast.decision.selection.reasons.cut,
         has_probabilities=forecast.decision.selection.reasons.has_probabilities,

@@ -255,12 +255,12 @@ class TopicEditing:
         self, chat_id: ChatId, topics: Sequence[Topic], messages: Sequence[Message]
     ) -> tuple[Topic, ...]:
         """The topics; those without messages get the number that they would keep by similarity."""
-        said = without_notices(messages)
-        counted: list[Topic] = []
+        candidates = without_notices(messages)
+        complete: list[Topic] = []
         for topic in topics:
-            count = topic.count or await self.selector.count_about(chat_id, said, topic.label)
-            counted.append(replace(topic, count=count))
-        return tuple(counted)
+            count = topic.count or await self.selector.count_about(chat_id, candidates, topic.label)
+            complete.append(replace(topic, count=count))
+        return tuple(complete)
 
 
 def _checked_ids(

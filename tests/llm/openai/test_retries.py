@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from smart_context.llm.failures import EndpointFailure
-from smart_context.llm.openai.retries import LONGEST_WAIT_S, retry_after_s, wait_s
+from smart_context.llm.openai.retries import LONGEST_WAIT_S, retry_after_s, retry_wait_s
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 def waits(failure, *, retries=0, max_retries=9, jitter=0.0):
-    return wait_s(failure, retries=retries, max_retries=max_retries, jitter=jitter)
+    return retry_wait_s(failure, retries=retries, max_retries=max_retries, jitter=jitter)
 
 
 @pytest.mark.parametrize(
