@@ -590,7 +590,7 @@ class SmartContextPlugin:
         context.subscribe(PIPELINE_END, self._of_turn(TurnHandlers.start_extraction))
         context.subscribe(CHAT_CHANGED, parts.chats.chat_changed)
         context.subscribe(SIDECAR_CHANGED, parts.chats.sidecar_changed)
-        context.subscribe(f"{ELSEWHERE}{EXTRACTION}", parts.chats.extracted_elsewhere)
+        context.subscribe(f"{ELSEWHERE}{EXTRACTION.name}", parts.chats.extracted_elsewhere)
         context.subscribe(CHAT_OPENED, self._of_person(TurnHandlers.chat_opened))
         context.subscribe(CHAT_SUMMED, self._of_person(TurnHandlers.chat_summed))
         context.subscribe(CHAT_COMPACTING, self._of_person(TurnHandlers.chat_compacting))

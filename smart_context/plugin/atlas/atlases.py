@@ -5,7 +5,7 @@ import hashlib
 import json
 import logging
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
@@ -20,7 +20,7 @@ from smart_context.base.times import utc_stamp
 from smart_context.base.values import OWNER, JsonObject, PersonId
 from smart_context.chat.listed.rows import ChatRow
 from smart_context.chat.messages import ChatId
-from smart_context.host.access import Audience
+from smart_context.host.events.events import Emit, Event
 from smart_context.llm.models import Embedder, Matrix
 from smart_context.llm.multilingual.files import MULTILINGUAL
 from smart_context.plugin.atlas.reading import (
@@ -143,13 +143,12 @@ def _decoded(chat_id: ChatId, revision: str, value: bytes) -> ChatEntry:
     return ChatEntry(revision=revision, is_known=head["known"] is True, times=times, topics=topics)
 
 
-ATLAS_CHANGED = "smart_context.atlas_changed"
+ATLAS_CHANGED: Event[JsonObject] = Event("smart_context.atlas_changed")
 """Event: a person's atlas has changed; carries the numbers of its topics and of pending chats."""
 
 _DOCUMENT = "atlas"
 _CHATS_IN_MEMORY = 8
 _AT_ONCE = 64
-Emit = Callable[[str, JsonObject, Audience], None]
 
 
 @dataclass(slots=True, kw_only=True)

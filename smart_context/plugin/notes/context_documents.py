@@ -8,6 +8,7 @@ from smart_context.base.values import CountTokens, JsonObject, PersonId
 from smart_context.contexts import SmartContext, SmartContexts, Snapshot, Stats
 from smart_context.contexts.render import path_of
 from smart_context.host.access import EVERYBODY, Audience, NamesOwned, OwnedName
+from smart_context.host.events.events import Emit, Event
 from smart_context.llm.estimating import estimate
 from smart_context.plugin.notes.context_prompt import (
     MAX_CHARACTERS,
@@ -222,14 +223,14 @@ def _bounded_counter(count_tokens: CountTokens) -> CountTokens:
     return count
 
 
-CONTEXTS_CHANGED = "smart_context.contexts_changed"
+CONTEXTS_CHANGED: Event[JsonObject] = Event("smart_context.contexts_changed")
 """Event: a context was saved, deleted, attached or detached, or notes of the vault changed."""
 
 
 class ContextChanges:
     """Announces changed contexts and notes."""
 
-    def __init__(self, emit: Callable[[str, JsonObject, Audience | None], None]) -> None:
+    def __init__(self, emit: Emit) -> None:
         self._emit = emit
         self._listeners: list[Callable[[], None]] = []
 

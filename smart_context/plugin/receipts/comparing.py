@@ -21,6 +21,7 @@ from smart_context.chat.listed.rows import plain_line
 from smart_context.chat.messages import ChatId, Message, MessageId
 from smart_context.host.access import FilesNamed
 from smart_context.host.commands.registry import Caller
+from smart_context.host.events.events import Emit, Event
 from smart_context.host.models import choose
 from smart_context.host.plugins.requests import Requests
 from smart_context.host.turn import Turn
@@ -41,7 +42,7 @@ from smart_context.plugin.receipts.recording import ReceiptRecorder
 from smart_context.plugin.receipts.spent import last_request_of
 from smart_context.relevance.reasons import ReasonKind
 
-COMPARISON = "smart_context.comparison"
+COMPARISON: Event[JsonObject] = Event("smart_context.comparison")
 """Event: the next piece of one of two answers."""
 
 MAX_COMPARISONS = 64
@@ -99,7 +100,7 @@ class Comparisons:
     draft_of: DraftOf
     keep_file: Callable[[str], Awaitable[object]]  # keeps an attached file for good
     prices: Callable[[], Prices]
-    emit: Callable[[str, JsonObject], None]
+    emit: Emit
     find_topics: Callable[[ChatId], object]
     known: KnownComparisons  # the last comparisons of all people
     clock: Callable[[], float] = time.time  # seconds since 1970

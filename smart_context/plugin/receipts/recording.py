@@ -14,6 +14,7 @@ from smart_context.base.errors import SmartContextError
 from smart_context.base.times import utc_stamp
 from smart_context.base.values import JsonObject
 from smart_context.chat.messages import ChatId
+from smart_context.host.events.events import Emit, Event
 from smart_context.host.turn import Turn
 from smart_context.plugin.briefing.briefing import Briefing
 from smart_context.plugin.choices.state import FilterState
@@ -34,7 +35,7 @@ from smart_context.plugin.selection.last_request import LastRequest
 from smart_context.plugin.settings import FilterSettings, ModelInUse
 from smart_context.storage.ports import Chats
 
-RECEIPT_KEPT = "smart_context.receipt_kept"
+RECEIPT_KEPT: Event[JsonObject] = Event("smart_context.receipt_kept")
 """Event: a turn's receipt is stored; carries `chat_id` and `turn`."""
 
 MAX_RUNNING = 256
@@ -87,7 +88,7 @@ class ReceiptRecorder:
     stored: StoredReceipts
     forecasts: Forecasts
     model: ModelInUse
-    emit: Callable[[str, JsonObject], None]
+    emit: Emit
     logger: logging.Logger
     clock: Callable[[], float] = time.time
 

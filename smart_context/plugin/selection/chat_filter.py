@@ -9,10 +9,10 @@ from smart_context.base.errors import InvalidParams
 from smart_context.base.lookups import one_request
 from smart_context.base.results import CostResult, FilterResult, PanelResult
 from smart_context.base.threads import MANY_MESSAGES, beside, give_way
-from smart_context.base.values import JsonObject, PersonId
+from smart_context.base.values import PersonId
 from smart_context.chat.clients import client_history, is_of_client
 from smart_context.chat.messages import HELD, SOURCE, ChatId, Message, MessageId
-from smart_context.host.events.events import Event
+from smart_context.host.events.events import Emit, Event
 from smart_context.host.models import MODEL, choice_in, chosen
 from smart_context.plugin.choices.sidecars import ChatSidecar, Sidecars
 from smart_context.plugin.choices.state import FilterState
@@ -53,7 +53,7 @@ class ChatFilter:
     sidecars: Sidecars
     selector: ContextSelector
     build_history: BuildHistory
-    emit: Callable[[Event[Any], JsonObject, PersonId], None]
+    emit: Emit
     undoable: Callable[[ChatId], UndoPreview]
     # gives the reason why the chosen role can't be used; empty if it can
     role_problem: Callable[[FilterState], Awaitable[str]]

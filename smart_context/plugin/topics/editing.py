@@ -15,6 +15,7 @@ from smart_context.base.values import JsonObject
 from smart_context.base.waiting import waited_for
 from smart_context.chat.compaction import without_summary
 from smart_context.chat.messages import ChatId, Message, MessageId, without_notices
+from smart_context.host.events.events import Emit
 from smart_context.plugin.briefing.briefing import ChatContexts
 from smart_context.plugin.choices.message_topics import TopicName
 from smart_context.plugin.choices.sidecars import Sidecars
@@ -51,7 +52,7 @@ class TopicEditing:
     steps: UndoSteps
     chat_filter: ChatFilter
     selector: ContextSelector
-    emit: Callable[[str, JsonObject], None]
+    emit: Emit
     changes: ContextChanges
     contexts: ChatContexts
 

@@ -15,6 +15,7 @@ from smart_context.base.values import JsonObject
 from smart_context.chat.documents.branches import ids_in_branches
 from smart_context.chat.documents.document import Version, no_messages
 from smart_context.chat.messages import ChatId, Message, MessageId
+from smart_context.host.events.events import Emit, Event
 from smart_context.llm.models import Embedder, Matrix
 from smart_context.plugin.choices.sidecars import ChatSidecar, Sidecars
 from smart_context.plugin.choices.state import FilterState
@@ -33,16 +34,15 @@ from smart_context.topics.stored import (
 )
 from smart_context.topics.values import MOST_GROUPED, STICKY_LABEL, Extraction, Previous, Topic
 
-EXTRACTION = "smart_context.extraction"
+EXTRACTION: Event[JsonObject] = Event("smart_context.extraction")
 """Event: the state of the extraction of a chat's topics has changed."""
 
-TOPICS_UPDATED = "smart_context.topics_updated"
+TOPICS_UPDATED: Event[JsonObject] = Event("smart_context.topics_updated")
 """Event: a chat's topics are stored; see `store_topics`.
 
 `moved` is present only if messages moved into or out of a topic that the user relies on.
 """
 
-Emit = Callable[[str, JsonObject], None]
 Edited = Callable[[ChatId, Extraction, Sequence[Message], AbstractSet[str]], Awaitable[Extraction]]
 """Applies the user's edits to an extraction; topics with these labels keep their messages."""
 

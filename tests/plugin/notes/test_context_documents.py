@@ -6,7 +6,7 @@ from smart_context.vault.index.cache import VaultChanges
 
 def test_own_parts_hear_of_a_change_before_clients_do():
     heard = []
-    changes = ContextChanges(lambda name, payload, _audience: heard.append((name, payload)))
+    changes = ContextChanges(lambda event, payload, _audience: heard.append((event.name, payload)))
     changes.listen(lambda: heard.append("a part"))
     changes.chat_changed("c")
     assert heard == ["a part", ("smart_context.contexts_changed", {"chat_id": "c"})]
@@ -14,7 +14,7 @@ def test_own_parts_hear_of_a_change_before_clients_do():
 
 def test_changed_notes_say_whether_the_list_of_files_is_another():
     told = []
-    changes = ContextChanges(lambda _name, payload, _audience: told.append(payload))
+    changes = ContextChanges(lambda _event, payload, _audience: told.append(payload))
     changes.notes_changed(VaultChanges(changed=("a.md",)))
     changes.notes_changed(VaultChanges(added=("b.md",)))
     changes.notes_changed(VaultChanges(removed=("b.md",)))
