@@ -92,6 +92,12 @@ def test_colours_are_named_in_one_place():
     assert not re.search(r"#[0-9a-f]{3,8}\b|\brgba?\(|\bhsla?\(", others)
 
 
+def test_which_part_of_a_page_covers_another_is_decided_in_one_place():
+    others = read(path for path in STYLES if path.name != "tokens.css")
+
+    assert not re.search(r"z-index:(?! var\(--z-)", others)
+
+
 def test_dark_is_the_same_by_choice_and_by_system():
     """Each colour stands once with both its values; what is no colour follows `--dark`."""
     tokens = (STATIC / "css" / "tokens.css").read_text("utf-8")
