@@ -1,14 +1,62 @@
 // @ts-check
 /** The atlas as the page shows it: themes and topics, of which a time or a search keeps some. */
 
-/** @typedef {{ chat_id: string, title: string, topic_id: string, label: string, colour: string, messages: number, first_at: string | null, last_at: string | null, days: readonly (readonly [number, number])[] }} ChatTopic  `colour`: as in the chat; `days`: since 1970, each with its messages. */
-/** @typedef {{ id: string, label: string, theme: string, chats: readonly ChatTopic[], messages: number, first_at: string | null, last_at: string | null }} StoredTopic */
+/**
+ * @typedef {object} ChatTopic
+ * @property {string} chat_id
+ * @property {string} title
+ * @property {string} topic_id
+ * @property {string} label
+ * @property {string} colour  As in the chat.
+ * @property {number} messages
+ * @property {string | null} first_at
+ * @property {string | null} last_at
+ * @property {readonly (readonly [number, number])[]} days  Days since 1970, each with its number of messages.
+ */
+/**
+ * @typedef {object} StoredTopic
+ * @property {string} id
+ * @property {string} label
+ * @property {string} theme
+ * @property {readonly ChatTopic[]} chats
+ * @property {number} messages
+ * @property {string | null} first_at
+ * @property {string | null} last_at
+ */
 /** @typedef {{ id: string, label: string, topics: readonly string[], chats: number, messages: number }} StoredTheme */
-/** @typedef {{ themes: readonly StoredTheme[], topics: readonly StoredTopic[], chats: number, messages: number, pending: number, chats_read?: number }} Values  A result of `smart_context.atlas`. */
+/**
+ * @typedef {object} Values  A result of `smart_context.atlas`.
+ * @property {readonly StoredTheme[]} themes
+ * @property {readonly StoredTopic[]} topics
+ * @property {number} chats
+ * @property {number} messages
+ * @property {number} pending
+ * @property {number} [chats_read]
+ */
 
-/** @typedef {{ id: string, label: string, themeId: string, hue: string, count: number, now: number, chats: readonly ChatTopic[], all: readonly ChatTopic[] }} Topic  `count`: its messages, of `all` chats; `now`: those that time and search keep, of `chats`. */
+/**
+ * @typedef {object} Topic
+ * @property {string} id
+ * @property {string} label
+ * @property {string} themeId
+ * @property {string} hue
+ * @property {number} count  Its messages in `all` chats.
+ * @property {number} now  Those in `chats` that time and search keep.
+ * @property {readonly ChatTopic[]} chats
+ * @property {readonly ChatTopic[]} all
+ */
 /** @typedef {{ id: string, label: string, hue: string, count: number, now: number, topics: Topic[] }} Theme */
-/** @typedef {{ themes: Theme[], topics: Map<string, Topic>, found: Topic[], chats: number, messages: number, pending: number, read: number, isNarrowed: boolean }} Atlas  `found`: what is kept, best or largest first; `read`: how many chats were read. */
+/**
+ * @typedef {object} Atlas
+ * @property {Theme[]} themes
+ * @property {Map<string, Topic>} topics
+ * @property {Topic[]} found  What is kept, best or largest first.
+ * @property {number} chats
+ * @property {number} messages
+ * @property {number} pending
+ * @property {number} read  How many chats were read.
+ * @property {boolean} isNarrowed
+ */
 
 /**
  * @param {Values} whole  All that there is.

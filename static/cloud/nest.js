@@ -5,11 +5,26 @@ import { pack } from "./pack.js";
 import { settle } from "./settle.js";
 
 /** @typedef {{ id: string, count: number }} Bubble */
-/** @typedef {{ id: string, cap: number, least: number, bubbles: readonly Bubble[] }} Theme  `cap`: the height of its name, which stands above the bubbles; `least`: the radius that the name needs. */
+/**
+ * @typedef {object} Theme
+ * @property {string} id
+ * @property {number} cap  The height of its name, which stands above the bubbles.
+ * @property {number} least  The radius that the name needs.
+ * @property {readonly Bubble[]} bubbles
+ */
 /** @typedef {import("./pack.js").Circle} Circle */
 /** @typedef {import("./pack.js").Point} Point */
 /** @typedef {{ width: number, height: number }} Room  In CSS pixels; the whole may be higher if it must. */
-/** @typedef {{ width: number, height: number, bottom: number, scale: number, smallest: number, discs: Record<string, number[]>, at: Record<string, number[]> }} Places  `bottom`: how high the whole is; `discs`: centre and radius, from the upper left corner; `at`: of bubbles, from the centre of their disc. */
+/**
+ * @typedef {object} Places
+ * @property {number} width
+ * @property {number} height
+ * @property {number} bottom  How high the whole is.
+ * @property {number} scale
+ * @property {number} smallest
+ * @property {Record<string, number[]>} discs  Centre and radius, from the upper left corner.
+ * @property {Record<string, number[]>} at  Of bubbles, from the centre of their disc.
+ */
 /** @typedef {{ scale: number, smallest: number, discs: Circle[], inner: Circle[][] }} Layout  `smallest`: the radius that bubbles have at least. */
 /** @typedef {{ discs: Circle[], bubbles: Circle[][], height: number, places: Places }} Nest  Bubbles from the centre of their disc. */
 

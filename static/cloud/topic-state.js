@@ -29,7 +29,7 @@ import { coloursOf } from "./hues.js";
  * @property {string} undoWords  What the choice did that can be undone; empty if there is none.
  * @property {readonly MoveResult[]} moved  Moves between topics that can be undone.
  * @property {string} reason  Why the filter could not do its work.
- * @property {number | null} threshold  What a message's similarity is held against; null: not known.
+ * @property {number | null} threshold  The least similarity of a message that is sent; null: not known.
  * @property {boolean} isOwnThreshold  The user moved it for this chat.
  * @property {boolean} isKnown  Whether the server has said what is picked.
  */

@@ -91,7 +91,7 @@ export async function chooseModel(offer) {
  * @param {Offer} offer
  * @returns {Entry[]}
  */
-export function entriesOf(models, { current, none, fits = writesAnswers, isOther, use }) {
+function entriesOf(models, { current, none, fits = writesAnswers, isOther, use }) {
   const connections = new Map(models.connections.map((one) => [one.id, one]));
   const isInUse = (/** @type {Model} */ { model, name }) => [model, name].includes(current);
   const offered = models.models.filter((row) => (isInUse(row) ? !isOther : fits(row.name)));

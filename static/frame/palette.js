@@ -5,7 +5,19 @@ import { isComposing } from "../lib/composing.js";
 import { newest } from "../lib/newest.js";
 import { visible } from "../lib/text.js";
 
-/** @typedef {{ group: string, name: string, hint?: string, also?: string, hue?: string, isOn?: boolean, isSought?: boolean, isStarred?: boolean, star?: () => void, run: () => void }} Entry  `also`: words that find it, too; `isSought`: shown only once something is typed; `star`: makes it a favourite, or no longer. */
+/**
+ * @typedef {object} Entry
+ * @property {string} group
+ * @property {string} name
+ * @property {string} [hint]
+ * @property {string} [also]  Words that find it, too.
+ * @property {string} [hue]
+ * @property {boolean} [isOn]
+ * @property {boolean} [isSought]  Shown only once something is typed.
+ * @property {boolean} [isStarred]
+ * @property {() => void} [star]  Makes it a favourite, or no longer.
+ * @property {() => void} run
+ */
 /** @typedef {() => readonly Entry[]} Entries */
 /** @typedef {(query: string) => Promise<readonly Entry[]>} Find  What only the server knows. */
 

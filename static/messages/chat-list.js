@@ -82,7 +82,10 @@ export class ChatList {
     await this.refresh((id) => marked.includes(id) && !this.#heard.has(id));
   }
 
-  /** Fetches the list again, unless the user is renaming a chat. @param {(id: string) => boolean} [isUnsure]  Whether the list knows better if a chat is being answered. */
+  /**
+   * Fetches the list again, unless the user is renaming a chat.
+   * @param {(id: string) => boolean} [isUnsure]  True for a chat whose answer may have ended unheard; the fetched list decides.
+   */
   async refresh(isUnsure = () => false) {
     if (this.#nav.querySelector(".chat-rename")) return;
     const asked = { current: this.#chatId, q: this.#search.value.trim(), most: `${this.#most}` };

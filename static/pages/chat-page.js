@@ -131,7 +131,7 @@ async function send(text, attached, isOffPick = false) {
   }
 }
 
-/** The answer of which it was said how much the model reads for it. */
+/** The answer whose “reading …” has been announced. */
 let saidOfReading = "";
 
 /** @param {boolean} isAnswering */

@@ -116,7 +116,7 @@ export class WhatItKnew {
 }
 
 /** `4.2 s · ≈ $0.0031`. @param {Knew} knew */
-export function tookInWords({ seconds, price, currency }) {
+function tookInWords({ seconds, price, currency }) {
   const time = seconds === null ? "" : `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`;
   return [time, price === null ? "" : about(price, currency)].filter(Boolean).join(" · ");
 }

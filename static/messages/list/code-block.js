@@ -14,7 +14,7 @@ export function equipCode(message) {
 }
 
 /** The name of a file for code in a language. @param {string} language */
-export function fileNameFor(language) {
+function fileNameFor(language) {
   const ending = ENDINGS[language] ?? language;
   return `code.${/^[a-z0-9]{1,8}$/.test(ending) ? ending : "txt"}`;
 }

@@ -103,7 +103,7 @@ function lastFolded(line) {
  * @param {ReadonlySet<string>} opened
  * @returns {Run[]}
  */
-export function runsOf(messages, isOut, opened) {
+function runsOf(messages, isOut, opened) {
   /** @type {Run[]} */
   const runs = [];
   /** @type {Run | null} */
@@ -148,7 +148,7 @@ function showLine(line, { messages, isOpen }) {
   const counted = `${messagesCounted(said.length || messages.length)} not sent`;
   const words = `${counted} · ${isOpen ? "Fold" : "Show"}`;
   if (line.textContent !== words) line.textContent = words;
-  // Whether it is open is a state; a name that says so, too, would be another button's.
+  // The name stays the same: `aria-expanded` says whether it is open.
   line.ariaLabel = `${counted} · Show`;
   line.ariaExpanded = String(isOpen);
 }

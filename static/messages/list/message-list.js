@@ -35,7 +35,7 @@ export class MessageList {
   /** Where older messages are left out between those far up and the rest. @type {Gap | undefined} */
   #gap;
   #isCatchingUp = false;
-  /** Ends when all news of answers so far is on the page. @type {Promise<unknown>} */
+  /** Settles once the page shows every answer event received so far. @type {Promise<unknown>} */
   #told = Promise.resolve();
 
   /**

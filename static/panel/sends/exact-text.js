@@ -12,10 +12,7 @@ const SHOWN_CHARACTERS = 200_000;
 /** @typedef {{ role: string, content: unknown, tool_calls?: unknown }} PromptMessage */
 /** @typedef {{ messages: PromptMessage[], tools?: unknown } & Record<string, unknown>} Body */
 /** @typedef {{ part: string, topic: string, at: number }} Source  Of a text from that character on. */
-/**
- * @typedef {{ body: Body, tokens: number, unfiltered: number, prompt_tokens: number[], prompt_sources: Source[][],
- *   parts: Record<string, number>, part_names: Record<string, string>, by_topic: Record<string, number> }} Preview
- */
+/** @typedef {import("./parts.js").Preview & { body: Body, prompt_tokens: number[], prompt_sources: Source[][] }} WholePreview */
 /** @typedef {(element: HTMLElement, source: Source) => string} Mark  Colours an element; gives the name of the source. */
 
 export class ExactText {
@@ -32,7 +29,7 @@ export class ExactText {
     });
   }
 
-  /** @param {() => Promise<Preview>} ask @param {ReadonlyMap<string, string>} hues  Of topics, by label. */
+  /** @param {() => Promise<WholePreview>} ask @param {ReadonlyMap<string, string>} hues  Of topics, by label. */
   async open(ask, hues) {
     let preview;
     try {
@@ -63,7 +60,7 @@ export class ExactText {
   }
 }
 
-/** @param {Preview} preview @param {Mark} mark */
+/** @param {WholePreview} preview @param {Mark} mark */
 function shown({ body: { messages: prompt }, prompt_tokens: tokens, prompt_sources: sources }, mark) {
   /** @type {HTMLElement[]} */
   const blocks = [];

@@ -4,6 +4,31 @@
 import { counted, numbered } from "../../lib/text.js";
 
 /** @typedef {{ part: string, name: string, tokens: number, share: number }} Part */
+/**
+ * @typedef {object} Change  What a choice would change.
+ * @property {number} messages
+ * @property {number} tokens
+ * @property {number} added_count
+ * @property {number} removed_count
+ * @property {readonly string[]} added  The first of the ids.
+ * @property {readonly string[]} removed
+ */
+/**
+ * @typedef {object} Preview  A result of `smart_context.preview`.
+ * @property {number} tokens
+ * @property {number} unfiltered
+ * @property {Record<string, number>} by_topic
+ * @property {Record<string, number>} parts
+ * @property {Record<string, string>} part_names
+ * @property {string} model
+ * @property {number | null} window
+ * @property {string} window_note
+ * @property {CostResult} cost
+ * @property {string} reread_because
+ * @property {readonly { where: string, what: string }[]} unseen
+ * @property {boolean | null} file_tools  The model may read files; `null` if there is no choice.
+ * @property {readonly import("../../composer/attached.js").Cut[]} cut_texts
+ */
 
 /**
  * The parts that cost something, in the order in which they are sent.
@@ -67,7 +92,7 @@ function percent(share) {
 
 /**
  * `+4 messages, +812 tokens`; `no change` when there is none.
- * @param {{ messages: number, tokens: number, added_count: number, removed_count: number }} change
+ * @param {Change} change
  */
 export function changeInWords({ messages, tokens, added_count: added, removed_count: removed }) {
   if (!added && !removed) return "no change";

@@ -40,7 +40,7 @@ export class SendBar {
     this.#chatId = chatId;
     this.#box = box;
     this.#attached = attached;
-    this.#wish = newest(TYPING_MS, (/** @type {any} */ news) => this.#show(news));
+    this.#wish = newest(TYPING_MS, (/** @type {import("./parts.js").Preview} */ preview) => this.#show(preview));
   }
 
   start() {
@@ -74,18 +74,18 @@ export class SendBar {
     return this.#wire.call("smart_context.preview", { chat_id: this.#chatId, message, brief, ...this.#attached() });
   }
 
-  /** @param {any} news */
-  #show(news) {
-    const { tokens, unfiltered, by_topic: byTopic, parts: byPart, part_names: names } = news;
-    const { window: room, window_note: note, unseen, file_tools: files, cut_texts: cuts } = news;
+  /** @param {import("./parts.js").Preview} preview */
+  #show(preview) {
+    const { tokens, unfiltered, by_topic: byTopic, parts: byPart, part_names: names } = preview;
+    const { window: room, window_note: note, unseen, file_tools: files, cut_texts: cuts } = preview;
     const parts = partsOf(byPart, names, unfiltered);
     const pieces = withTopics(parts, byTopic);
     const total = totalInWords(tokens, unfiltered);
     this.#root.removeAttribute("data-unknown");
-    this.#root.toggleAttribute("data-over", Boolean(room) && tokens > room);
+    this.#root.toggleAttribute("data-over", room !== null && tokens > room);
     this.#find(".sends-total").textContent = total;
     this.#find(".sends-window").textContent = windowInWords(tokens, room, note);
-    this.#showCost(news.cost, news.reread_because, news.model.startsWith("embedded/"));
+    this.#showCost(preview.cost, preview.reread_because, preview.model.startsWith("embedded/"));
     const bar = this.#find(".sends-bar");
     bar.setAttribute("aria-label", [total, ...pieces.map(({ name, tokens: count }) => `${name} ${numbered(count)}`)].join(", "));
     bar.replaceChildren(...pieces.map((piece) => segment(piece, this.#hues)));

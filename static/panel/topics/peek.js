@@ -8,6 +8,7 @@ import { visible } from "../../lib/text.js";
 const HOVER_MS = 90;
 const LONG_PRESS_MS = 450;
 
+/** @typedef {import("../sends/parts.js").Change} Change */
 /** @typedef {{ words: string, params: Record<string, unknown> }} Question */
 
 export class Peek {
@@ -26,7 +27,7 @@ export class Peek {
     this.#line = line;
     this.#wire = wire;
     this.#chatId = chatId;
-    this.#wish = newest(HOVER_MS, (/** @type {any} */ news) => this.#show(news.change), () => this.end());
+    this.#wish = newest(HOVER_MS, (/** @type {{ change: Change }} */ news) => this.#show(news.change), () => this.end());
   }
 
   /** What would change, in words and on the messages. @param {Question} question */
@@ -43,7 +44,7 @@ export class Peek {
     mark([], []);
   }
 
-  /** @param {any} change */
+  /** @param {Change} change */
   #show(change) {
     const words = [`${this.#words}:`, " ", changeInWords(change)];
     this.#line.replaceChildren(...words.map(piece));
@@ -53,7 +54,7 @@ export class Peek {
 
 /**
  * Tells what picking a bubble changes, while the pointer or the focus is on it. Once it is picked
- * nothing is told until the pointer comes again: its own undo is not what anybody asks for then.
+ * nothing is told until the pointer comes again: nobody who has just picked wants to hear what undoing it does.
  * @param {HTMLElement} cloud
  * @param {Peek} peek
  * @param {import("./topic-card.js").TopicCard} card
