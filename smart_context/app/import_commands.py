@@ -172,7 +172,7 @@ class Imports:
         Raises:
             CommandFailed: If the person may not.
         """
-        if reads_server or not self._host.has_people or not person:
+        if reads_server or not self._host.access.has_people or not person:
             check_owner(person)
 
     def _place(self, upload: str, suffix: str) -> Path:

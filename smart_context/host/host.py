@@ -115,12 +115,10 @@ class Host:
 
     Attributes:
         services: The parts that plugins use.
-        has_people: True if several people share the vault.
         caller: Who calls commands without a gate, as on the command line.
         offers: The models that connections offer.
         reading: Reads chats, rows and files for pages and clients of the API.
         commands: The commands for clients.
-        pipeline: Takes turns through their phases, including those of clients of the API.
         faults: The faults of the settings files, because of which earlier settings are in use.
     """
 
@@ -139,7 +137,6 @@ class Host:
         self._current = CurrentSettings(config=config, models=models)
         self.faults: list[str] = []
         self.access = access = _access_of(options)
-        self.has_people = options.people is not None
         self.caller = Caller(options.person)
         self.offers = options.offers
         bus = EventBus(handler_timeout_s=options.handler_timeout_s)
@@ -164,14 +161,14 @@ class Host:
             person_writes=options.person_writes,
         )
         self.reading = ReadAccess(storage, access)
-        self.bus, self.pipeline = bus, services.pipeline
+        self.bus = bus
         self.commands, self.panels = services.commands, services.panels
-        self.store, self.files, self.notes = storage.chats, storage.blobs, services.notes
+        self.notes = services.notes
         self.plugins = Plugins(services, options.built_in, options.load_timeout_s)
         self.turns = Turns(
             TurnParts(
                 storage=storage,
-                unsaved=UnsavedAnswers(self.store, self.emit),
+                unsaved=UnsavedAnswers(storage.chats, self.emit),
                 pipeline=services.pipeline,
                 build_history=build_history,
                 emit=self.emit,
@@ -217,7 +214,7 @@ class Host:
 
     def window_of(self, endpoint: EndpointSettings | None) -> Window | None:
         """A model's window: from the settings, its server, or a table; `None` if unknown."""
-        return self.pipeline.completion.window_of(endpoint)
+        return self.services.pipeline.completion.window_of(endpoint)
 
     def count_tokens(self, text: str) -> int:
         """The tokens of a text for the current chat model."""
@@ -225,7 +222,8 @@ class Host:
 
     async def start(self) -> None:
         """Register the host's commands, start the plugins and watch the chats."""
-        store, storage, people = self.store, self.services.storage, self._options.people
+        storage, people = self.services.storage, self._options.people
+        store = storage.chats
         changes = people.changes if people else store.changes
         repairing = Repair(store, storage.answers, self.turns, self.emit)
         repair = repairing if self._options.repairs else None
@@ -265,7 +263,7 @@ class Host:
             await self._cluster.settle()
             await self._known.close()
             await self._tasks.close(timeout_s=0.5)
-            await self.store.close()
+            await self.services.storage.chats.close()
 
     async def reload(self, config: VaultConfig, models: Models | None = None) -> None:
         """Apply new settings, and restart the plugins whose settings changed.
@@ -372,13 +370,14 @@ class Host:
     async def _model_of(self, chat_id: str) -> str:
         """The chat's own model; empty if it has none, or if the chat can't be read."""
         try:
-            return choice_in({MODEL: await self.store.value(chat_id, MODEL)})
+            return choice_in({MODEL: await self.services.storage.chats.value(chat_id, MODEL)})
         except SmartContextError:
             return ""
 
     def _after(self, turn: Turn) -> None:
         if turn.usage is not None:
-            self.pipeline.completion.learn_counts(turn.request, turn.sent, turn.usage.prompt_tokens)
+            completion = self.services.pipeline.completion
+            completion.learn_counts(turn.request, turn.sent, turn.usage.prompt_tokens)
         if self.config.chat is not None:
             self._known.ask_again(self.config.chat)
         self.compactions.after(turn)

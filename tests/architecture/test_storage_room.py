@@ -143,11 +143,11 @@ async def use():
     await host.start()
     async def call(name, **params):
         return await host.commands.call(name, params, Caller(OWNER))
-    file = await host.files.put("a.txt", "a".encode("utf-16"))
+    file = await host.services.storage.blobs.put("a.txt", "a".encode("utf-16"))
     for text in ("Tell me about cats.", "And boats?", "Cats again."):
         await call("chat.send", chat_id="c", message=text, stream=False, files=[file.to_dict()])
     await call("smart_context.refresh_topics", chat_id="c", wait=True)
-    topics = (await host.store.load("c"))["topics"]
+    topics = (await host.services.storage.chats.load("c"))["topics"]
     await call("smart_context.set_filter", chat_id="c", topics=[topics[0]["label"]])
     await call("smart_context.preview", chat_id="c", message="Now?")
     await call("smart_context.receipts", chat_id="c")
@@ -155,12 +155,14 @@ async def use():
     await call("smart_context.save_context", key="k", items=["a.md"])
     await call("memory.list_chats")
     await call("memory.search", query="cats")
-    await host.store.listing.faults()
+    await host.services.storage.chats.listing.faults()
     await call("memory.delete_chat", chat_id="c")
     await call("memory.restore_chat", chat_id="c")
-    await ChatFinder(RequestRecorder(host.store).text_of, host.services.storage.logs).note(
-        "key", answer_of("The keeper lit the lamp at dusk and kept it so.", chat="c", message="m"))
-    await asyncio.to_thread(host.services.storage.clear_up, 9e9)
+    storage = host.services.storage
+    await ChatFinder(RequestRecorder(storage.chats).text_of, storage.logs).note(
+        "key", answer_of("The keeper lit the lamp at dusk and kept it so.", chat="c", message="m")
+    )
+    await asyncio.to_thread(storage.clear_up, 9e9)
     await host.stop()
 
 asyncio.run(use())

@@ -121,7 +121,7 @@ class Bench:
         return [payload for event, payload in self.events if event == name]
 
     async def messages(self, chat_id):
-        return messages_of(await self.host.store.load(chat_id))
+        return messages_of(await self.host.services.storage.chats.load(chat_id))
 
     def states(self):
         return {state.id: state.state for state in self.host.plugins.states()}

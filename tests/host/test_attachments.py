@@ -16,7 +16,7 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_files_and_links_are_stored_on_the_question(bench):
-    stored = await bench.host.files.put("plan.md", b"Sail on Sunday.")
+    stored = await bench.host.services.storage.blobs.put("plan.md", b"Sail on Sunday.")
     await bench.call(
         "chat.send",
         chat_id="c1",
@@ -33,7 +33,10 @@ async def test_files_and_links_are_stored_on_the_question(bench):
         "storage_key": stored.storage_key,
     }
     assert (link["url"], link["title"]) == ("https://example.org/a", "The club")
-    assert await bench.host.files.read(link["storage_key"]) == "The club\nhttps://example.org/a\n"
+    assert (
+        await bench.host.services.storage.blobs.read(link["storage_key"])
+        == "The club\nhttps://example.org/a\n"
+    )
 
 
 async def test_a_title_that_can_not_be_encoded_is_stored_with_replacements(bench):
@@ -41,7 +44,10 @@ async def test_a_title_that_can_not_be_encoded_is_stored_with_replacements(bench
     await bench.call("chat.send", chat_id="c1", message="When?", links=links)
     (link,) = (await bench.messages("c1"))[0].links
     assert link["title"] == "a\ufffdb"
-    assert await bench.host.files.read(link["storage_key"]) == "a\ufffdb\nhttps://example.org\n"
+    assert (
+        await bench.host.services.storage.blobs.read(link["storage_key"])
+        == "a\ufffdb\nhttps://example.org\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -70,7 +76,7 @@ async def test_a_file_of_the_vault_is_attached_as_it_is_now(bench):
     stored = await bench.call("chat.attach_vault_file", path="notes/plan.md")
     (bench.vault / "notes/plan.md").write_text("Row.")
     assert stored["name"] == "plan.md"
-    assert await bench.host.files.read(stored["storage_key"]) == "Sail."
+    assert await bench.host.services.storage.blobs.read(stored["storage_key"]) == "Sail."
 
 
 @pytest.mark.parametrize(
@@ -119,7 +125,7 @@ async def test_images_go_to_models_that_take_them(make_bench, running, images):
         '[llm.categories]\nchat = "m"\n'
     )
     async with running(bench):
-        stored = await bench.host.files.put("a.png", PNG)
+        stored = await bench.host.services.storage.blobs.put("a.png", PNG)
         await bench.call("chat.send", chat_id="c1", message="Look", files=[stored.to_dict()])
         await bench.call("chat.send", chat_id="c1", message="Again")
         first = bench.model.asked[-1].messages[0]["content"]

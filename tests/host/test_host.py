@@ -63,7 +63,7 @@ async def test_deleting_a_chat_stops_its_answer_first(bench):
     await until(lambda: bench.model.asked)
     await bench.call("memory.delete_chat", chat_id="c1")
     await task
-    assert not await bench.host.store.exists("c1")
+    assert not await bench.host.services.storage.chats.exists("c1")
 
 
 @pytest.mark.parametrize("chat_id", ["../x", "", "a/b", "ä", "x" * 129, "con"])

@@ -102,14 +102,16 @@ async def test_all_of_it_is_read_and_none_of_it_is_changed(served, memory):
         assert shown["messages"]
         receipts = (await call(host, "smart_context.receipts", chat_id="subjects"))["receipts"]
         assert [r["turn"] for r in receipts][::5] == ["9d4e63a3", "388909c4"]
-        long = await host.store.load("long")
+        long = await host.services.storage.chats.load("long")
         assert long["kept"] == {"by": "somebody", "a lone surrogate": "\ud800", "nul": "\0"}
         await call(host, "smart_context.preview", chat_id="long", message="And now?")
         stored = {text for asked in embedder.asked for text in asked}
         assert not stored & {message["content"] for message in long["messages"]}
-        assert await host.files.read(FILE) == "The harbour opens at six, über Nacht"
-        assert (await host.files.info(FILE)).name == "harbour.txt"
-        await host.store.listing.search(OWNER, "harbour")
+        assert (
+            await host.services.storage.blobs.read(FILE) == "The harbour opens at six, über Nacht"
+        )
+        assert (await host.services.storage.blobs.info(FILE)).name == "harbour.txt"
+        await host.services.storage.chats.listing.search(OWNER, "harbour")
     for name, content in before.items():
         if not name.startswith("long.embeddings"):  # the journal is folded at the end
             assert prints(memory)[name] == content, name
@@ -119,7 +121,7 @@ async def test_a_deleted_chat_comes_back_with_its_receipt(served):
     async with served(repairs=False) as (host, _):
         await call(host, "memory.restore_chat", chat_id="gone")
         receipts = (await call(host, "smart_context.receipts", chat_id="gone"))["receipts"]
-        messages = (await host.store.load("gone"))["messages"]
+        messages = (await host.services.storage.chats.load("gone"))["messages"]
     assert messages[0]["content"] == "Forget this."
     assert receipts[0]["question"] == messages[0]["id"]
 
@@ -127,7 +129,7 @@ async def test_a_deleted_chat_comes_back_with_its_receipt(served):
 async def test_the_interrupted_answer_has_what_had_arrived(served, memory):
     async with served(repairs=True) as (host, _):
         await until(lambda: not (memory / "interrupted.answer.jsonl").exists())
-        _, answer = (await host.store.load("interrupted"))["messages"]
+        _, answer = (await host.services.storage.chats.load("interrupted"))["messages"]
     assert answer["content"] == "It begins, and is cut"
     assert answer["error"] == INTERRUPTED
 

@@ -223,7 +223,7 @@ async def test_without_a_window_nothing_is_compacted_or_left_out(started):
 
 async def test_a_request_never_exceeds_the_window_and_what_is_protected_stays(started, caplog):
     async with started(WINDOW) as bench:
-        await bench.host.store.save(
+        await bench.host.services.storage.chats.save(
             "c1",
             {
                 "messages": [
@@ -346,7 +346,7 @@ async def test_a_summary_that_lost_its_place_can_be_undone(started):
     async with started() as bench:
         await talk(bench, "One", "Two")
         made = await bench.call("chat.compact", chat_id="c1")
-        document = await bench.host.store.load("c1")
+        document = await bench.host.services.storage.chats.load("c1")
         del document["messages"][3]
         (bench.vault / ".memory" / "c1.json").write_text(json.dumps(document))
         await until(lambda: bench.named("memory.chat_changed"))
@@ -371,7 +371,7 @@ async def test_a_summary_can_be_undone_by_its_name(started):
 async def test_a_known_model_has_a_window_without_any_setting(started):
     known = WINDOW.replace("context_window = 1000\n", "").replace("local", "gpt-4")
     async with started(known) as bench:
-        await bench.host.store.save(
+        await bench.host.services.storage.chats.save(
             "c1",
             {
                 "messages": [

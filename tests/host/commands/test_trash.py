@@ -28,7 +28,7 @@ def trash_of(bench):
 
 async def test_deleted_chats_are_listed_newest_first_with_title_time_and_messages(bench):
     times = iter(datetime(2026, 3, day, 12, tzinfo=UTC) for day in (1, 2, 3))
-    bench.host.store._store._clock = lambda: next(times)
+    bench.host.services.storage.chats._store._clock = lambda: next(times)
     for text in ("First question", "Second question"):
         await put(bench, "c", text, "An answer")
         await bench.call("memory.delete_chat", chat_id="c")
@@ -69,7 +69,7 @@ async def test_a_purged_chat_is_gone_with_its_sidecars_and_others_stay(bench):
 
 async def test_emptying_leaves_what_was_deleted_after_the_user_looked(bench):
     times = iter(datetime(2026, 3, day, 12, tzinfo=UTC) for day in (1, 2))
-    bench.host.store._store._clock = lambda: next(times)
+    bench.host.services.storage.chats._store._clock = lambda: next(times)
     for chat_id in ("seen", "unseen"):
         await put(bench, chat_id, "Hello")
         await bench.call("memory.delete_chat", chat_id=chat_id)

@@ -45,7 +45,10 @@ async def test_an_answer_of_another_process_is_left_alone(bench, other, command)
     task = await answering(bench, gate)
     await other.call(command, chat_id="c1")
     await Repair(
-        other.host.store, other.host.services.storage.answers, other.host.turns, other.host.emit
+        other.host.services.storage.chats,
+        other.host.services.storage.answers,
+        other.host.turns,
+        other.host.emit,
     ).all()
     (answer,) = [m for m in await other.messages("c1") if m.role == "assistant"]
     assert answer.generating

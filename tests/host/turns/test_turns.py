@@ -139,7 +139,7 @@ async def test_the_model_gets_system_prompt_history_and_message_and_no_other_key
             {"id": "x", "role": "assistant", "content": "Part", "error": "cut off"},
         ]
     }
-    await bench.host.store.save("c1", document)
+    await bench.host.services.storage.chats.save("c1", document)
     on(bench, "pipeline.prompt", lambda turn: setattr(turn, "system_prompt", "Be brief."))
     await send(bench, "Third", chat_id="c1")
     assert bench.model.asked[0].messages == (
@@ -427,14 +427,14 @@ async def test_stopping_while_a_plugin_works_does_not_ask_the_model(bench):
 
 async def test_stopping_while_the_question_is_being_saved_does_not_ask_the_model(bench):
     begun, goes_on, stop_called = asyncio.Event(), asyncio.Event(), asyncio.Event()
-    update = bench.host.store.update
+    update = bench.host.services.storage.chats.update
 
     async def slow_update(chat_id, change, **options):
         begun.set()
         await goes_on.wait()
         return await update(chat_id, change, **options)
 
-    bench.host.store.update = slow_update
+    bench.host.services.storage.chats.update = slow_update
     task = asyncio.create_task(send(bench, chat_id="c1"))
     await begun.wait()
     answering = bench.host.turns.under_way("c1")
@@ -608,7 +608,7 @@ async def test_a_refused_answer_of_a_chat_that_is_deleted_is_forgotten(bench):
         await send(bench, chat_id="c1")
     await bench.call("memory.delete_chat", chat_id="c1")
     await bench.host.turns.save_unsaved("c1")
-    assert not await bench.host.store.exists("c1")
+    assert not await bench.host.services.storage.chats.exists("c1")
 
 
 async def test_the_next_turn_saves_the_refused_answer_first(bench):
@@ -652,7 +652,7 @@ async def test_regenerating_answers_again_and_keeps_what_followed_as_a_version(b
     assert result["message_ids"] == [before[0].id, after[1].id]
     assert after[1].id != before[1].id
     assert bench.model.asked[-1].messages == ({"role": "user", "content": "One"},)
-    (branch,) = (await bench.host.store.load("c1"))["branches"]
+    (branch,) = (await bench.host.services.storage.chats.load("c1"))["branches"]
     assert [m["content"] for m in branch["messages"]] == ["First", "Two", "Second"]
     assert branch["after"] == before[0].id
     assert ends(bench) == ["chat.finished"] * 3
@@ -725,11 +725,11 @@ async def test_the_version_of_a_chat_that_a_program_keeps_is_not_chosen_here(ben
     source = {"client": "opencode", "id": "x", "key": "k"}
     branch = {"id": "b", "after": None, "messages": [{"id": "n", "role": "user", "content": "N"}]}
     document = {"messages": [{"id": "m", "role": "user", "content": "M"}], "source": source}
-    await bench.host.store.save("c1", {**document, "branches": [branch]})
+    await bench.host.services.storage.chats.save("c1", {**document, "branches": [branch]})
     with pytest.raises(CommandFailed, match="another program keeps the history"):
         await bench.call("chat.show_version", chat_id="c1", message_id="n")
     imported = {**document, "branches": [branch], "source": {"client": "chatgpt", "id": "x"}}
-    await bench.host.store.save("c2", imported)
+    await bench.host.services.storage.chats.save("c2", imported)
     assert (await bench.call("chat.show_version", chat_id="c2", message_id="n"))["version"] == 1
 
 
@@ -744,7 +744,7 @@ async def test_regenerating_a_question_answers_it_again(bench):
 @pytest.mark.parametrize("message_id", ["nowhere", "first"])
 async def test_what_answers_no_question_cannot_be_regenerated(bench, message_id):
     document = {"messages": [{"id": "first", "role": "assistant", "content": "Hi"}]}
-    await bench.host.store.save("c1", document)
+    await bench.host.services.storage.chats.save("c1", document)
     with pytest.raises(CommandFailed, match=message_id):
         await bench.call("chat.regenerate", chat_id="c1", message_id=message_id)
     assert [message.text for message in await bench.messages("c1")] == ["Hi"]

@@ -73,7 +73,7 @@ async def test_what_the_user_wrote_is_what_is_stored(notes, served):
     async with served() as running:
         await running.call("set_role", chat_id="c", role="cook")
         await send(running, "bake")
-        stored = await running.host.store.messages("c")
+        stored = await running.host.services.storage.chats.messages("c")
     assert stored[0].text == "bake"
 
 

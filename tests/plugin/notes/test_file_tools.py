@@ -41,7 +41,7 @@ def asking(notes, served):
                 chat_is_embedded=False,
             )
             await running.call("chat.send", message="Hello?", chat_id="c1")
-            document = await running.host.store.load("c1")
+            document = await running.host.services.storage.chats.load("c1")
         content = document["messages"][1]["content"]
         return [part for part in content if part["type"] == "tool_call"]
 

@@ -270,7 +270,9 @@ async def test_a_replay_of_a_question_that_is_gone_says_so(served, vault):
     write(vault, CATS_AND_BOATS)
     async with served() as here:
         await send(here)
-        await here.host.store.update(CHAT, lambda document: document["messages"].__delitem__(-2))
+        await here.host.services.storage.chats.update(
+            CHAT, lambda document: document["messages"].__delitem__(-2)
+        )
         with pytest.raises(CommandFailed, match="no longer in the chat"):
             await here.call("replay", chat_id=CHAT)
 

@@ -86,7 +86,9 @@ async def test_a_message_that_comes_while_the_filter_decides_is_in_the_event(ser
         slow = asyncio.create_task(running.call("set_filter", chat_id=chat, topics=["cats"]))
         await until(lambda: any("cats" in texts for texts in embedder.asked))
         more = {"id": "m9", "role": "user", "content": "cats again"}
-        await running.host.store.update(chat, lambda document: document["messages"].append(more))
+        await running.host.services.storage.chats.update(
+            chat, lambda document: document["messages"].append(more)
+        )
         embedder.gate.set()
         shown = await slow
         assert shown["message_ids"] == ["m0", "m1", "m9"]
@@ -170,7 +172,9 @@ async def test_very_many_topics_are_read_beside_the_event_loop(served, chat, mon
 
     async with served() as running:
         topics = [{"label": f"t{number}", "count": 1} for number in range(6_000)]
-        await running.host.store.update(chat, lambda document: document.update(topics=topics))
+        await running.host.services.storage.chats.update(
+            chat, lambda document: document.update(topics=topics)
+        )
         monkeypatch.setattr(Version, "others", noted(Version.others))
         monkeypatch.setattr(chat_filter, "not_counting", noted(chat_filter.not_counting))
         with one_request():
