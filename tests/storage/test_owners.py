@@ -6,7 +6,7 @@ import pytest
 
 from smart_context.base.errors import StoreFailed
 from smart_context.base.values import OWNER
-from smart_context.chat.documents.ownership import OWNED_BY, Ownership, ownership_of
+from smart_context.chat.documents.ownership import OWNED_BY, Ownership
 from smart_context.storage.files.documents import FileVaultDocuments
 from smart_context.storage.guarded.owners import OwnershipIndex
 from tests.storage.memory import memory_storage
@@ -35,13 +35,6 @@ async def test_a_chat_that_is_just_being_made_is_not_taken_for_the_owners():
     storage = memory_storage()
     made = MadeMeanwhile(storage.chats, {"title": "Plans", OWNED_BY: alices.value()})
     assert await OwnershipIndex(replace(storage, chats=made)).of_chat("c") == alices
-
-
-@pytest.mark.parametrize(
-    "damaged", [{"person": 5, "shared": True}, {"person": "", "shared": True}, {"shared": True}, 7]
-)
-def test_a_chat_that_names_nobody_is_shared_with_nobody(damaged):
-    assert ownership_of(damaged) == Ownership()
 
 
 class Unlisted:
