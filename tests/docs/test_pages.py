@@ -92,6 +92,15 @@ def test_files_that_the_pages_about_the_code_name_exist(page):
         assert any((place / path).exists() for place in places), path
 
 
+def test_modules_that_are_mutated_exist():
+    tool = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["mutmut"]
+    table = [
+        f"smart_context/{module.strip('`')}.py" for module, *_ in rows("module | mutants | killed")
+    ]
+    assert len(table) > 20
+    assert [path for path in (*tool["only_mutate"], *table) if not (ROOT / path).is_file()] == []
+
+
 def test_each_recipe_fits_a_screen_and_names_what_exists():
     _, *recipes = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8").split("\n## …")
     assert max(recipe.count("\n") for recipe in recipes) <= 40
