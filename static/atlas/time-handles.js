@@ -1,6 +1,7 @@
 // @ts-check
 /** The strip of time: bars of messages, and two handles between which messages count. */
 
+import { find } from "../lib/find.js";
 import { messagesCounted } from "../lib/text.js";
 import { isNews } from "./bubbles.js";
 import { axisNow, axisOf, countsIn, datesOf, daysOf, periodInWords, periodsBetween } from "./timeline.js";
@@ -33,12 +34,12 @@ export class TimeHandles {
       handle.addEventListener("keydown", (event) => this.#press(event, which));
       handle.addEventListener("pointerdown", (event) => this.#drag(event, (period) => this.#move(which, period)));
     }
-    this.#find(".time-window").addEventListener("pointerdown", (event) => {
+    find(".time-window", this.#root).addEventListener("pointerdown", (event) => {
       const [first, last] = this.#between;
       const from = this.#periodAt(event);
       if (first > 0 || last < this.#length - 1) this.#drag(event, (period) => this.#slide(first, last, period - from));
     });
-    this.#find("[data-all-time]").addEventListener("click", () => {
+    find("[data-all-time]", this.#root).addEventListener("click", () => {
       this.#set(0, this.#length - 1);
       this.#handles[0].focus();
     });
@@ -67,19 +68,19 @@ export class TimeHandles {
       bar.style.setProperty("--height", count ? `max(${LEAST_PX}px, ${((100 * count) / most).toFixed(1)}%)` : "0");
       return bar;
     });
-    this.#find(".time-bars").replaceChildren(...bars);
-    this.#find(".time-first").textContent = words(0);
-    this.#find(".time-last").textContent = words(counts.length - 1);
+    find(".time-bars", this.#root).replaceChildren(...bars);
+    find(".time-first", this.#root).textContent = words(0);
+    find(".time-last", this.#root).textContent = words(counts.length - 1);
   }
 
   #showBetween() {
     const axis = /** @type {import("./timeline.js").Axis} */ (this.#axis);
     const [first, last] = this.#between;
     const count = axis.starts.length;
-    const strip = this.#find(".time-strip");
+    const strip = find(".time-strip", this.#root);
     strip.style.setProperty("--from", `${(100 * first) / count}%`);
     strip.style.setProperty("--to", `${(100 * (last + 1)) / count}%`);
-    for (const [i, bar] of [...this.#find(".time-bars").children].entries()) bar.toggleAttribute("data-out", i < first || i > last);
+    for (const [i, bar] of [...find(".time-bars", this.#root).children].entries()) bar.toggleAttribute("data-out", i < first || i > last);
     for (const [which, handle] of this.#handles.entries()) {
       handle.ariaValueMin = String(which ? first : 0);
       handle.ariaValueMax = String(which ? count - 1 : last);
@@ -88,8 +89,8 @@ export class TimeHandles {
     }
     const isAll = first === 0 && last === count - 1;
     const words = first === last ? periodInWords(axis, first) : `${periodInWords(axis, first)} – ${periodInWords(axis, last)}`;
-    this.#find(".time-words").textContent = isAll ? "All time" : words;
-    this.#find("[data-all-time]").hidden = isAll;
+    find(".time-words", this.#root).textContent = isAll ? "All time" : words;
+    find("[data-all-time]", this.#root).hidden = isAll;
   }
 
   /** @param {KeyboardEvent} event @param {number} which */
@@ -116,7 +117,7 @@ export class TimeHandles {
 
   /** @param {PointerEvent} event */
   #periodAt({ clientX }) {
-    const { left, width } = this.#find(".time-strip").getBoundingClientRect();
+    const { left, width } = find(".time-strip", this.#root).getBoundingClientRect();
     return Math.max(0, Math.min(this.#length - 1, Math.floor(((clientX - left) / width) * this.#length)));
   }
 
@@ -148,10 +149,5 @@ export class TimeHandles {
 
   get #handles() {
     return /** @type {HTMLElement[]} */ ([...this.#root.querySelectorAll("[role=slider]")]);
-  }
-
-  /** @param {string} selector */
-  #find(selector) {
-    return /** @type {HTMLElement} */ (this.#root.querySelector(selector));
   }
 }

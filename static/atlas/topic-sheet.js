@@ -1,6 +1,7 @@
 // @ts-check
 /** One topic: what was said about it, by chat and date, and what one can do with it. */
 
+import { find } from "../lib/find.js";
 import { clone } from "../lib/from-template.js";
 import { newest } from "../lib/newest.js";
 import { reasonOf, visible } from "../lib/text.js";
@@ -34,17 +35,17 @@ export class TopicSheet {
   }
 
   start() {
-    this.#find("[data-ask]").addEventListener("click", () => this.#ask());
-    this.#find("[data-more]").addEventListener("click", () => this.#load(this.#said.length));
+    find("[data-ask]", this.#root).addEventListener("click", () => this.#ask());
+    find("[data-more]", this.#root).addEventListener("click", () => this.#load(this.#said.length));
   }
 
   /** @param {Topic} topic @param {Place} place */
   show(topic, place) {
     this.#root.dataset.hue = topic.hue;
-    const title = this.#find("h2");
+    const title = find("h2", this.#root);
     title.textContent = visible(topic.label);
     title.title = title.textContent;
-    this.#find(".sheet-facts").textContent = [sizeInWords(topic), spanOf(topic)].filter(Boolean).join(" · ");
+    find(".sheet-facts", this.#root).textContent = [sizeInWords(topic), spanOf(topic)].filter(Boolean).join(" · ");
     this.#question = { topic_id: topic.id, ...narrowing(place), time_zone: TIME_ZONE };
     const asked = JSON.stringify([this.#question, topic.now]);
     if (asked === this.#asked) return;
@@ -62,10 +63,10 @@ export class TopicSheet {
 
   #empty() {
     this.#said = [];
-    this.#find(".said-by-chat").replaceChildren();
-    this.#find(".sheet-problem").textContent = "";
-    /** @type {HTMLAnchorElement} */ (this.#find("[data-open]")).hidden = true;
-    this.#find("[data-more]").hidden = true;
+    find(".said-by-chat", this.#root).replaceChildren();
+    find(".sheet-problem", this.#root).textContent = "";
+    /** @type {HTMLAnchorElement} */ (find("[data-open]", this.#root)).hidden = true;
+    find("[data-more]", this.#root).hidden = true;
     this.#root.scrollTop = 0;
   }
 
@@ -82,14 +83,14 @@ export class TopicSheet {
   /** @param {{ messages: Said[], total: number }} answer */
   #add({ messages, total }) {
     this.#root.ariaBusy = "false";
-    this.#find(".sheet-problem").textContent = total ? "" : "No messages of this topic in the chosen time.";
+    find(".sheet-problem", this.#root).textContent = total ? "" : "No messages of this topic in the chosen time.";
     this.#said.push(...messages);
     const isSearch = "query" in this.#question;
-    this.#find(".said-by-chat").replaceChildren(...byChat(this.#said, isSearch).map(section));
-    const more = this.#find("[data-more]");
+    find(".said-by-chat", this.#root).replaceChildren(...byChat(this.#said, isSearch).map(section));
+    const more = find("[data-more]", this.#root);
     more.hidden = !messages.length || this.#said.length >= total;
     more.textContent = isSearch ? "Show more" : "Show older messages";
-    const open = /** @type {HTMLAnchorElement} */ (this.#find("[data-open]"));
+    const open = /** @type {HTMLAnchorElement} */ (find("[data-open]", this.#root));
     open.hidden = !this.#said.length;
     if (this.#said.length) open.href = addressOfMessage(this.#said[0]);
   }
@@ -97,12 +98,12 @@ export class TopicSheet {
   /** @param {string} reason */
   #fail(reason) {
     this.#root.ariaBusy = "false";
-    this.#find(".sheet-problem").textContent = reason;
+    find(".sheet-problem", this.#root).textContent = reason;
   }
 
   /** A new chat that is sent what was said about this. */
   async #ask() {
-    const button = /** @type {HTMLButtonElement} */ (this.#find("[data-ask]"));
+    const button = /** @type {HTMLButtonElement} */ (find("[data-ask]", this.#root));
     button.disabled = true;
     try {
       const { chat_id: chatId } = await this.#wire.call("chat.new");
@@ -113,11 +114,6 @@ export class TopicSheet {
     } finally {
       button.disabled = false;
     }
-  }
-
-  /** @param {string} selector */
-  #find(selector) {
-    return /** @type {HTMLElement} */ (this.#root.querySelector(selector));
   }
 }
 

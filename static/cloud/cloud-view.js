@@ -2,6 +2,7 @@
 /** Keeps the bubbles on the page the same as the topics in the state, each bubble by its id. */
 
 import { hueOf } from "./hues.js";
+import { copyOf } from "../lib/from-template.js";
 import { messagesCounted, numbered, visible } from "../lib/text.js";
 import { goneTopics, partsOfTopic } from "./topic-state.js";
 
@@ -17,7 +18,7 @@ export function showCloud(root, state) {
   const before = new Map(bubblesOf(cloud).map((bubble) => [bubble.dataset.topic ?? "", bubble]));
   const template = /** @type {HTMLTemplateElement} */ (root.querySelector(".bubble-template"));
   for (const topic of state.topics) {
-    const bubble = before.get(topic.id) ?? clone(template);
+    const bubble = before.get(topic.id) ?? copyOf(template);
     before.delete(topic.id);
     const isActive = state.active.includes(topic.label);
     showBubble(bubble, topic, isActive, state);
@@ -104,7 +105,7 @@ function showGone(root, labels) {
   box.hidden = labels.length === 0;
   box.querySelector("ul")?.replaceChildren(
     ...labels.map((label) => {
-      const line = clone(template);
+      const line = copyOf(template);
       line.dataset.label = label;
       line.dataset.hue = String(hueOf(label));
       setText(line, ".gone-label", visible(label));
@@ -118,9 +119,4 @@ function showGone(root, labels) {
 function setText(parent, selector, text) {
   const element = parent.querySelector(selector);
   if (element && element.textContent !== text) element.textContent = text;
-}
-
-/** @param {HTMLTemplateElement} template */
-function clone(template) {
-  return /** @type {HTMLElement} */ (document.importNode(/** @type {Element} */ (template.content.firstElementChild), true));
 }

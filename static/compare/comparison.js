@@ -2,6 +2,7 @@
 /** Two answers to one question side by side, with what each was sent. */
 
 import { LiveAnswer } from "../messages/answers/live-answer.js";
+import { find } from "../lib/find.js";
 import { messagesCounted, reasonOf, visible } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
 import { about, costInWords } from "../panel/sends/cost.js";
@@ -68,7 +69,7 @@ export class ComparisonDialog {
   /** @param {string} question @param {Record<Side, string>} names */
   #begin(question, names) {
     this.#id = "";
-    this.#find(".comparison-question").textContent = visible(question);
+    find(".comparison-question", this.#dialog).textContent = visible(question);
     for (const side of SIDES) {
       const column = this.#column(side);
       column.querySelector(".body")?.replaceChildren();
@@ -142,20 +143,20 @@ export class ComparisonDialog {
   #setRunning(isRunning) {
     this.#isRunning = isRunning;
     for (const side of SIDES) this.#column(side).toggleAttribute("data-generating", isRunning);
-    const stop = this.#find("[data-stop]");
+    const stop = find("[data-stop]", this.#dialog);
     const goes = !isRunning && stop === document.activeElement;
     stop.hidden = !isRunning;
-    if (goes) (SIDES.map((side) => this.#button(side)).find(({ disabled }) => !disabled) ?? this.#find("form button")).focus();
+    if (goes) (SIDES.map((side) => this.#button(side)).find(({ disabled }) => !disabled) ?? find("form button", this.#dialog)).focus();
   }
 
   /** @param {string} words */
   #tell(words) {
-    this.#find("[data-told]").textContent = words;
+    find("[data-told]", this.#dialog).textContent = words;
   }
 
   /** @param {Side} side */
   #column(side) {
-    return this.#find(`[data-side=${side}]`);
+    return find(`[data-side=${side}]`, this.#dialog);
   }
 
   /** @param {Side} side @param {string} selector */
@@ -166,11 +167,6 @@ export class ComparisonDialog {
   /** @param {Side} side */
   #button(side) {
     return /** @type {HTMLButtonElement} */ (this.#part(side, "[data-keep]"));
-  }
-
-  /** @param {string} selector */
-  #find(selector) {
-    return /** @type {HTMLElement} */ (this.#dialog.querySelector(selector));
   }
 }
 

@@ -2,6 +2,7 @@
 /** Where the next message is written, sent and stopped. */
 
 import { isComposing } from "../lib/composing.js";
+import { find } from "../lib/find.js";
 import { fit } from "../lib/fitting.js";
 import { commandIn } from "./commands.js";
 import { Queue } from "./queue.js";
@@ -54,11 +55,11 @@ export class Composer {
     this.#attachments = attachments;
     this.#deeds = deeds;
     this.#draftKey = `draft:${chatId}`;
-    this.#queue = new Queue(this.#find(".queued"), `waiting:${chatId}`, () => {
+    this.#queue = new Queue(find(".queued", this.#form), `waiting:${chatId}`, () => {
       this.#show();
       this.#sendNext();
     });
-    this.#menu = new SlashMenu(this.#box, this.#find(".commands"), (name) => this.#choose(name));
+    this.#menu = new SlashMenu(this.#box, find(".commands", this.#form), (name) => this.#choose(name));
   }
 
   /** Starts listening, with the draft from when the chat was last open. */
@@ -67,7 +68,7 @@ export class Composer {
     this.#box.value ||= this.#draft;
     addEventListener("storage", (event) => event.key === this.#draftKey && this.#follow(event.newValue ?? ""));
     this.#box.addEventListener("input", () => {
-      this.#find(".composer-problem").hidden = true;
+      find(".composer-problem", this.#form).hidden = true;
       this.#show();
     });
     this.#box.addEventListener("keydown", (event) => {
@@ -82,7 +83,7 @@ export class Composer {
     });
     this.#form.addEventListener("send-anyway", () => this.#send(true));
     addEventListener("resize", () => fit(this.#box));
-    this.#find(".stop").addEventListener("click", () => {
+    find(".stop", this.#form).addEventListener("click", () => {
       // Who stops an answer wants to think again about what was to follow it.
       this.hold();
       this.#isStopped = true; // Safari gives a button that is clicked no focus
@@ -102,7 +103,7 @@ export class Composer {
     this.#isShown = true;
     // The button that was pressed last goes away with the answer that it stopped.
     const focused = document.activeElement;
-    const wasThere = focused === this.#find(".stop") || (this.#isStopped && focused === document.body);
+    const wasThere = focused === find(".stop", this.#form) || (this.#isStopped && focused === document.body);
     this.#show();
     if (!isAnswering) {
       this.#isStopped = false;
@@ -221,7 +222,7 @@ export class Composer {
 
   /** @param {() => Promise<unknown>} deed */
   async #attempt(deed) {
-    this.#find(".composer-problem").hidden = true;
+    find(".composer-problem", this.#form).hidden = true;
     try {
       await deed();
       return true;
@@ -233,7 +234,7 @@ export class Composer {
 
   /** @param {string} words */
   #tell(words) {
-    const problem = this.#find(".composer-problem");
+    const problem = find(".composer-problem", this.#form);
     problem.textContent = words;
     problem.hidden = false;
   }
@@ -246,8 +247,8 @@ export class Composer {
     }
     fit(this.#box);
     box.placeholder = this.#attachments.all.length ? "What about it?" : "Write a message";
-    this.#find(".stop").hidden = !this.#isBusy;
-    const send = /** @type {HTMLButtonElement} */ (this.#find(".send"));
+    find(".stop", this.#form).hidden = !this.#isBusy;
+    const send = /** @type {HTMLButtonElement} */ (find(".send", this.#form));
     send.hidden = this.#isBusy && !box.value.trim();
     send.disabled = !box.value.trim();
     send.title = this.#isBusy ? "Send after this answer" : "Send";
@@ -260,10 +261,5 @@ export class Composer {
     this.#draft = draft;
     if (isSame) this.#box.value = draft;
     if (isSame) this.#show();
-  }
-
-  /** @param {string} selector */
-  #find(selector) {
-    return /** @type {HTMLElement} */ (this.#form.querySelector(selector));
   }
 }

@@ -3,6 +3,7 @@
 
 import { wordsOf } from "../contexts/context-draft.js";
 import { isComposing } from "../lib/composing.js";
+import { find } from "../lib/find.js";
 import { clone } from "../lib/from-template.js";
 import { newest } from "../lib/newest.js";
 import { counted, numbered, reasonOf, visible } from "../lib/text.js";
@@ -304,9 +305,4 @@ function rowOf(name, place, icon) {
   /** @type {HTMLElement} */ (row.querySelector(".pick-place")).textContent = visible(place);
   row.querySelector("use")?.setAttribute("href", icon);
   return row;
-}
-
-/** @param {string} selector */
-function find(selector) {
-  return /** @type {HTMLElement} */ (document.querySelector(selector));
 }

@@ -2,6 +2,7 @@
 /** The notes that go with every message of a chat, as chips by the message box. Fires `chat-contexts-shown`. */
 
 import { chipOf } from "./context-chip.js";
+import { find } from "../lib/find.js";
 import { reasonOf } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
 
@@ -113,9 +114,4 @@ export class ChatContexts {
   get #ownKey() {
     return this.#chips.find((chip) => chip.is_own)?.key ?? "";
   }
-}
-
-/** @param {string} selector */
-function find(selector) {
-  return /** @type {HTMLElement} */ (document.querySelector(selector));
 }

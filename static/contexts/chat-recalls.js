@@ -2,6 +2,7 @@
 /** What other chats said, sent with each message: chips by the message box, and a dialog to recall. */
 
 import { short } from "./context-draft.js";
+import { find } from "../lib/find.js";
 import { clone } from "../lib/from-template.js";
 import { counted, messagesCounted, numbered, reasonOf, visible } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
@@ -216,9 +217,4 @@ export function stateOf(recall) {
   if (recall.left_out) parts.push(`${numbered(recall.left_out)} left out`);
   if (recall.missing.length) parts.push(`${numbered(recall.missing.length)} missing`);
   return { size: parts.join(" · "), words: said.join(" "), warns: recall.missing.length > 0 || !recall.messages };
-}
-
-/** @param {string} selector */
-function find(selector) {
-  return /** @type {HTMLElement} */ (document.querySelector(selector));
 }

@@ -1,6 +1,7 @@
 // @ts-check
 /** Opens, saves, deletes and attaches the named context that is being built. */
 
+import { find } from "../lib/find.js";
 import { fetchPage } from "../lib/fragments.js";
 import { clone } from "../lib/from-template.js";
 import { markOf } from "./context-draft.js";
@@ -28,12 +29,12 @@ export class ContextFile {
     this.#call = call;
     this.#draft = draft;
     this.#onOpen = onOpen;
-    find("name-form").addEventListener("submit", (event) => {
+    find("#name-form").addEventListener("submit", (event) => {
       event.preventDefault();
       this.save();
     });
     this.#name.addEventListener("input", () => this.showState());
-    find("delete-context").addEventListener("click", () => this.#delete());
+    find("#delete-context").addEventListener("click", () => this.#delete());
     addEventListener("beforeunload", (event) => this.#isChanged && event.preventDefault());
   }
 
@@ -113,7 +114,7 @@ export class ContextFile {
 
   async refreshList() {
     const { contexts } = await this.#call("list_contexts", {});
-    find("context-list").replaceChildren(...contexts.map((/** @type {any} */ context) => {
+    find("#context-list").replaceChildren(...contexts.map((/** @type {any} */ context) => {
       const entry = clone("entry-template");
       const link = /** @type {HTMLAnchorElement} */ (entry.querySelector("a"));
       link.href = `/contexts/${encodeURIComponent(context.key)}${this.#chatId ? `?chat=${this.#chatId}` : ""}`;
@@ -122,16 +123,16 @@ export class ContextFile {
       /** @type {HTMLElement} */ (entry.querySelector(".entry-count")).textContent = String(context.items);
       return entry;
     }));
-    find("no-contexts").hidden = contexts.length > 0;
+    find("#no-contexts").hidden = contexts.length > 0;
   }
 
   /** Shows whether the context is saved, and what saving would do. */
   showState() {
     const isNew = this.#name.value.trim() !== this.#key;
-    const save = /** @type {HTMLButtonElement} */ (find("save-context"));
+    const save = /** @type {HTMLButtonElement} */ (find("#save-context"));
     save.textContent = this.#key && isNew ? "Save as new" : "Save";
     save.disabled = !this.#isChanged || this.#isEmpty;
-    find("delete-context").hidden = !this.#key;
+    find("#delete-context").hidden = !this.#key;
     this.#say(!this.#key && !this.#isChanged ? "" : this.#isChanged ? "Not saved" : "Saved");
     document.title = document.title.replace(/^.*? · /, `${visible(this.#key) || "New context"} · `);
   }
@@ -175,7 +176,7 @@ export class ContextFile {
   }
 
   get #name() {
-    return /** @type {HTMLInputElement} */ (find("context-name"));
+    return /** @type {HTMLInputElement} */ (find("#context-name"));
   }
 
   /** @param {string} words */
@@ -189,9 +190,4 @@ export class ContextFile {
 async function newChatId() {
   const { body } = await fetchPage("/new");
   return body.dataset.chatId ?? "";
-}
-
-/** @param {string} id */
-function find(id) {
-  return /** @type {HTMLElement} */ (document.getElementById(id));
 }

@@ -1,6 +1,7 @@
 // @ts-check
 /** What a context contains: totals, problems, the notes of each depth, and the text. */
 
+import { find } from "../lib/find.js";
 import { clone } from "../lib/from-template.js";
 import { wordsOf } from "./context-draft.js";
 import { counted, numbered, visible } from "../lib/text.js";
@@ -25,7 +26,7 @@ export class ContextPreview {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
       this.#root.toggleAttribute("data-waiting", true);
-      const total = this.#find(".total");
+      const total = find(".total", this.#root);
       if (!total.textContent) total.textContent = "Reading the notes…";
     }, PATIENCE_MS);
   }
@@ -34,30 +35,30 @@ export class ContextPreview {
   show(preview) {
     this.#end();
     const notes = preview.depths.reduce((/** @type {number} */ sum, /** @type {any} */ depth) => sum + depth.count, 0);
-    this.#find(".total").replaceChildren(...totalOf(preview, notes));
-    this.#find(".reason").hidden = true;
+    find(".total", this.#root).replaceChildren(...totalOf(preview, notes));
+    find(".reason", this.#root).hidden = true;
     this.#showBudget(preview, notes);
     const open = new Set([...this.#root.querySelectorAll(".finding[open]")].map((one) => /** @type {HTMLElement} */ (one).dataset.kind));
-    this.#find(".findings").replaceChildren(...findingsOf(preview));
+    find(".findings", this.#root).replaceChildren(...findingsOf(preview));
     for (const one of this.#root.querySelectorAll(".finding")) {
       if (open.has(/** @type {HTMLElement} */ (one).dataset.kind)) one.setAttribute("open", "");
     }
     const isAlone = preview.depths.length === 1 && preview.depths[0].depth === 0;
-    this.#find(".depths").replaceChildren(...preview.depths.map((/** @type {any} */ depth) => depthOf(depth, isAlone)));
-    if (notes) this.#find(".depths").append(around(preview.tokens_around));
+    find(".depths", this.#root).replaceChildren(...preview.depths.map((/** @type {any} */ depth) => depthOf(depth, isAlone)));
+    if (notes) find(".depths", this.#root).append(around(preview.tokens_around));
     for (const [i, row] of this.#root.querySelectorAll(".item").entries()) row.id = `item-${i}`;
     showGraph(/** @type {SVGSVGElement} */ (this.#root.querySelector(".graph")), /** @type {any} */ (preview));
-    this.#find(".columns").hidden = !notes;
-    this.#find(".compiled").hidden = !preview.text;
-    this.#find(".compiled pre").textContent = visible(preview.text);
-    this.#find(".compiled-cut").hidden = !preview.text_is_cut;
+    find(".columns", this.#root).hidden = !notes;
+    find(".compiled", this.#root).hidden = !preview.text;
+    find(".compiled pre", this.#root).textContent = visible(preview.text);
+    find(".compiled-cut", this.#root).hidden = !preview.text_is_cut;
     this.#copy.disabled = !preview.text;
   }
 
   /** @param {string} words */
   fail(words) {
     this.#end();
-    const reason = this.#find(".reason");
+    const reason = find(".reason", this.#root);
     reason.textContent = words;
     reason.hidden = false;
   }
@@ -69,18 +70,13 @@ export class ContextPreview {
 
   /** @param {Preview} preview @param {number} notes */
   #showBudget(preview, notes) {
-    const note = this.#find(".budget-note");
+    const note = find(".budget-note", this.#root);
     note.hidden = !notes || !preview.budget || preview.tokens <= preview.budget;
     note.textContent = `Too long to send whole: a chat sends up to ${numbered(preview.budget)} tokens of its contexts, from the top.`;
   }
 
   get #copy() {
-    return /** @type {HTMLButtonElement} */ (this.#find("#copy-context"));
-  }
-
-  /** @param {string} selector */
-  #find(selector) {
-    return /** @type {HTMLElement} */ (this.#root.querySelector(selector));
+    return /** @type {HTMLButtonElement} */ (find("#copy-context", this.#root));
   }
 }
 

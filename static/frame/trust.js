@@ -1,6 +1,7 @@
 // @ts-check
 /** The bar that says what is off in a vault that is not trusted, and the review of what it wants. */
 
+import { find } from "../lib/find.js";
 import { counted, reasonOf, visible } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
 
@@ -38,9 +39,9 @@ class Review {
 
   start() {
     this.#bar.querySelector("button")?.addEventListener("click", () => this.#open());
-    this.#find("[data-cancel]").addEventListener("click", () => this.#dialog.close());
+    find("[data-cancel]", this.#dialog).addEventListener("click", () => this.#dialog.close());
     this.#dialog.addEventListener("close", () => this.#settle());
-    this.#find("form").addEventListener("submit", (event) => {
+    find("form", this.#dialog).addEventListener("submit", (event) => {
       event.preventDefault();
       this.#grant();
     });
@@ -63,7 +64,7 @@ class Review {
     }
     this.#dialog.showModal();
     // Nothing is granted by a key that was meant for something else.
-    this.#find("[data-cancel]").focus();
+    find("[data-cancel]", this.#dialog).focus();
   }
 
   async #grant() {
@@ -103,8 +104,8 @@ class Review {
   /** @param {TrustResult} wanted */
   #show(wanted) {
     this.#digest = wanted.digest;
-    this.#find(".trust-vault").textContent = visible(wanted.vault);
-    this.#find(".trust-parts").replaceChildren(...wanted.parts.map((part) => this.#part(part)));
+    find(".trust-vault", this.#dialog).textContent = visible(wanted.vault);
+    find(".trust-parts", this.#dialog).replaceChildren(...wanted.parts.map((part) => this.#part(part)));
     for (const box of this.#dialog.querySelectorAll("input")) box.addEventListener("change", () => this.#enable());
     this.#enable();
   }
@@ -142,16 +143,11 @@ class Review {
 
   /** @param {string} words */
   #say(words) {
-    this.#find(".trust-problem").textContent = visible(words);
+    find(".trust-problem", this.#dialog).textContent = visible(words);
   }
 
   get #button() {
-    return /** @type {HTMLButtonElement} */ (this.#find("[type=submit]"));
-  }
-
-  /** @param {string} selector */
-  #find(selector) {
-    return /** @type {HTMLElement} */ (this.#dialog.querySelector(selector));
+    return /** @type {HTMLButtonElement} */ (find("[type=submit]", this.#dialog));
   }
 }
 

@@ -1,6 +1,7 @@
 // @ts-check
 /** The trash: deleted chats, to be restored or deleted for ever, live in every tab. */
 
+import { find } from "../lib/find.js";
 import { fetchFragment } from "../lib/fragments.js";
 import { counted, reasonOf } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
@@ -43,7 +44,7 @@ export class Trash {
 
   async open() {
     if (!this.#dialog.open) this.#dialog.showModal();
-    this.#find("h2").focus();
+    find("h2", this.#dialog).focus();
     await this.#refresh().catch((error) => toast(reasonOf(error)));
   }
 
@@ -61,18 +62,18 @@ export class Trash {
     const at = focused?.closest("li")?.dataset.deletion;
     const deed = focused?.dataset.trash;
     for (const time of fresh.querySelectorAll("time")) showTime(time);
-    this.#find(".trash-list").replaceWith(fresh);
+    find(".trash-list", this.#dialog).replaceWith(fresh);
     const total = Number(fresh.dataset.total);
-    const footer = this.#find("footer");
+    const footer = find("footer", this.#dialog);
     footer.hidden = !total;
-    this.#find(".trash-question").textContent = `Delete ${counted(total, "chat")} for ever?`;
+    find(".trash-question", this.#dialog).textContent = `Delete ${counted(total, "chat")} for ever?`;
     const again = asked && fresh.querySelector(`[data-deletion="${CSS.escape(asked)}"] .trash-sure`);
     if (again) sure(again, true);
     if (at) {
       const same = fresh.querySelector(`[data-deletion="${CSS.escape(at)}"]`)?.querySelector(`[data-trash=${deed}]`);
-      /** @type {HTMLElement} */ (same ?? fresh.querySelector(NEXT) ?? this.#find("h2")).focus();
+      /** @type {HTMLElement} */ (same ?? fresh.querySelector(NEXT) ?? find("h2", this.#dialog)).focus();
     } else if (!this.#dialog.contains(document.activeElement) || (!total && footer.contains(focused))) {
-      this.#find("h2").focus();
+      find("h2", this.#dialog).focus();
     }
   }
 
@@ -80,7 +81,7 @@ export class Trash {
   async #press(pressed) {
     const deed = pressed.dataset.trash;
     const entry = pressed.closest("li");
-    const question = /** @type {Element} */ ((entry ?? this.#find("footer")).querySelector(".trash-sure"));
+    const question = /** @type {Element} */ ((entry ?? find("footer", this.#dialog)).querySelector(".trash-sure"));
     if (deed === "ask" || deed === "keep") return sure(question, deed === "ask");
     const named = { chat_id: entry?.dataset.chatId, deletion: entry?.dataset.deletion };
     const title = entry?.querySelector(".trash-title")?.textContent ?? "";
@@ -102,12 +103,7 @@ export class Trash {
 
   /** @param {string} words */
   #say(words) {
-    this.#find("[role=status]").textContent = words;
-  }
-
-  /** @param {string} selector */
-  #find(selector) {
-    return /** @type {HTMLElement} */ (this.#dialog.querySelector(selector));
+    find("[role=status]", this.#dialog).textContent = words;
   }
 }
 

@@ -19,6 +19,7 @@ import { pageWire } from "../frame/connection.js";
 import { Highlight } from "../messages/list/highlight.js";
 import { equip, listen } from "../messages/list/message-actions.js";
 import { startToolKeys } from "../messages/list/tool-keys.js";
+import { find } from "../lib/find.js";
 import { startMenus } from "../lib/menu.js";
 import { MessageList } from "../messages/list/message-list.js";
 import { clearPending, showPending, showWelcome } from "../messages/list/pending.js";
@@ -61,8 +62,6 @@ import { NotesDialog } from "../composer/notes-dialog.js";
 
 const SETTLE_MS = 120;
 
-/** @param {string} selector */
-const find = (selector) => /** @type {HTMLElement} */ (document.querySelector(selector));
 const chatId = document.body.dataset.chatId ?? "";
 const measure = find(".measure");
 const isDetached = "detached" in document.body.dataset;

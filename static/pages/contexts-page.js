@@ -11,6 +11,7 @@ import { ContextFile } from "../contexts/context-file.js";
 import { asked } from "../composer/output-guard.js";
 import { startFrame } from "../frame/page-frame.js";
 import { copied } from "../lib/copied.js";
+import { find } from "../lib/find.js";
 import { counted, reasonOf } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
 import { startTrust } from "../frame/trust.js";
@@ -18,8 +19,6 @@ import { startTrust } from "../frame/trust.js";
 const SEARCH_MS = 160;
 const PREVIEW_MS = 220;
 
-/** @template {HTMLElement} T @param {string} id @returns {T} */
-const find = (id) => /** @type {T} */ (document.getElementById(id));
 const wire = pageWire();
 startFrame();
 startTrust(wire);
@@ -36,10 +35,10 @@ function build() {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let previewing;
   const call = (/** @type {string} */ command, /** @type {Record<string, unknown>} */ params) => wire.call(`smart_context.${command}`, params);
-  const tree = new ContextTree(find("tree"), call, (key, isChosen) => choose(withItem(items, key, isChosen)));
-  const chosen = new Chosen(find("chosen"), (key) => choose(withItem(items, key, false)));
-  const options = new ContextOptionsForm(find("options-form"), find("around-template"), changed);
-  const preview = new ContextPreview(find("preview"));
+  const tree = new ContextTree(find("#tree"), call, (key, isChosen) => choose(withItem(items, key, isChosen)));
+  const chosen = new Chosen(find("#chosen"), (key) => choose(withItem(items, key, false)));
+  const options = new ContextOptionsForm(find("#options-form"), find("#around-template"), changed);
+  const preview = new ContextPreview(find("#preview"));
   const file = new ContextFile(call, () => ({ items, options: options.read() }), (context) => {
     options.show(context.options);
     choose(context.items);
@@ -55,7 +54,7 @@ function build() {
 
   function changed() {
     const count = Object.keys(options.read()).filter((name) => name !== "link_depth").length;
-    find("options-count").textContent = count ? String(count) : "";
+    find("#options-count").textContent = count ? String(count) : "";
     file.showState();
     clearTimeout(previewing);
     preview.wait();
@@ -64,7 +63,7 @@ function build() {
 
   /** @param {Record<string, unknown>} set */
   function previewOf(set) {
-    const key = /** @type {HTMLInputElement} */ (find("context-name")).value.trim();
+    const key = /** @type {HTMLInputElement} */ (find("#context-name")).value.trim();
     return call("preview_context", { items, options: set, ...(key && { key }) });
   }
 
@@ -106,15 +105,15 @@ function build() {
   }
 
   async function search() {
-    const query = /** @type {HTMLInputElement} */ (find("note-search")).value.trim();
+    const query = /** @type {HTMLInputElement} */ (find("#note-search")).value.trim();
     try {
       const found = await tree.show(query);
       if (!found) return;
-      const status = find("tree-status");
+      const status = find("#tree-status");
       if (query) status.textContent = found.total ? `${counted(found.total, "result")} of ${counted(found.files, "note")}` : "No matching notes.";
       else status.textContent = found.files ? "" : "No notes in this vault yet.";
     } catch (error) {
-      find("tree-status").textContent = reasonOf(error);
+      find("#tree-status").textContent = reasonOf(error);
     }
   }
 
@@ -127,7 +126,7 @@ function build() {
   }
 
   async function copy() {
-    const button = find("copy-context");
+    const button = find("#copy-context");
     try {
       if (await copied(button, compiled())) toast("Copied.", { label: "OK", act: () => {} });
     } catch (error) {
@@ -135,15 +134,15 @@ function build() {
     }
   }
 
-  find("note-search").addEventListener("input", () => {
+  find("#note-search").addEventListener("input", () => {
     clearTimeout(searching);
     searching = setTimeout(search, SEARCH_MS);
   });
-  find("context-name").addEventListener("input", changed);
-  find("copy-context").addEventListener("click", copy);
-  find("attach-form").addEventListener("submit", (event) => {
+  find("#context-name").addEventListener("input", changed);
+  find("#copy-context").addEventListener("click", copy);
+  find("#attach-form").addEventListener("submit", (event) => {
     event.preventDefault();
-    file.attach(find("attach-chat"));
+    file.attach(find("#attach-chat"));
   });
   wire.on("smart_context.contexts_changed", (news) => {
     if (news.notes_changed) look();

@@ -19,6 +19,7 @@ import { isShown, zoom } from "../atlas/zoom.js";
 import { pageWire } from "../frame/connection.js";
 import { startFrame } from "../frame/page-frame.js";
 import { startTrust } from "../frame/trust.js";
+import { find } from "../lib/find.js";
 import { reasonOf, visible } from "../lib/text.js";
 import { toast } from "../lib/toasts.js";
 
@@ -30,8 +31,6 @@ import { toast } from "../lib/toasts.js";
 /** Above and below the cloud of a theme, as in the style sheet. */
 const INSIDE_PADDING = 16;
 
-/** @template {HTMLElement} T @param {string} selector @returns {T} */
-const find = (selector) => /** @type {T} */ (document.querySelector(selector));
 const wire = pageWire();
 startFrame();
 startTrust(wire);

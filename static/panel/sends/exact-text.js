@@ -2,6 +2,7 @@
 /** Shows a whole request to the letter, as it would be sent now, and where each text of it comes from. */
 
 import { copied } from "../../lib/copied.js";
+import { find } from "../../lib/find.js";
 import { counted, reasonOf, visible } from "../../lib/text.js";
 import { toast } from "../../lib/toasts.js";
 import { partsOf, totalInWords, withTopics } from "./parts.js";
@@ -41,22 +42,17 @@ export class ExactText {
     const { body, tokens, unfiltered, parts, part_names: names, by_topic: byTopic } = preview;
     this.#body = body;
     const pieces = withTopics(partsOf(parts, names, 0), byTopic);
-    this.#find(".exact-total").textContent = totalInWords(tokens, unfiltered);
-    this.#find(".exact-bar").replaceChildren(...pieces.map((piece) => segment(piece, hues)));
-    this.#find(".exact-parts").replaceChildren(...pieces.map((piece) => row(piece, hues)));
+    find(".exact-total", this.#dialog).textContent = totalInWords(tokens, unfiltered);
+    find(".exact-bar", this.#dialog).replaceChildren(...pieces.map((piece) => segment(piece, hues)));
+    find(".exact-parts", this.#dialog).replaceChildren(...pieces.map((piece) => row(piece, hues)));
     /** @type {Mark} */
     const mark = (element, source) => {
       colour(element, source, hues);
       return source.topic || (source.part === "history" ? "" : names[source.part]);
     };
-    this.#find(".exact-messages").replaceChildren(...shown(preview, mark), ...fieldsOf(body, parts.tools));
+    find(".exact-messages", this.#dialog).replaceChildren(...shown(preview, mark), ...fieldsOf(body, parts.tools));
     this.#dialog.showModal();
-    this.#find(".exact-body").scrollTop = 0;
-  }
-
-  /** @param {string} selector */
-  #find(selector) {
-    return /** @type {HTMLElement} */ (this.#dialog.querySelector(selector));
+    find(".exact-body", this.#dialog).scrollTop = 0;
   }
 }
 

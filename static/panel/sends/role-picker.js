@@ -2,6 +2,7 @@
 /** The role of the chat: which one shapes its turns, and the files that these are about. */
 
 import { wordsOf } from "../../contexts/context-draft.js";
+import { find } from "../../lib/find.js";
 import { newest } from "../../lib/newest.js";
 import { reasonOf, visible } from "../../lib/text.js";
 import { toast } from "../../lib/toasts.js";
@@ -33,12 +34,12 @@ export class RolePicker {
   start() {
     this.#select.addEventListener("change", () => this.#take(this.#select.value, []));
     this.#field.addEventListener("input", () => this.#look());
-    this.#find("form").addEventListener("submit", (event) => {
+    find("form", this.#root).addEventListener("submit", (event) => {
       event.preventDefault();
       const path = this.#field.value.trim();
       if (path) this.#take(this.#known.current, [...this.#known.targets.filter((one) => one !== path), path]);
     });
-    this.#find("ul").addEventListener("click", (event) => {
+    find("ul", this.#root).addEventListener("click", (event) => {
       const chip = event.target instanceof Element && event.target.closest("button") && event.target.closest("li");
       if (!chip) return;
       this.#field.focus();
@@ -76,11 +77,11 @@ export class RolePicker {
     const options = ["", ...names, ...(current && !names.includes(current) ? [current] : [])];
     this.#select.replaceChildren(...options.map((name) => new Option(visible(name) || "None", name, false, name === current)));
     const chosen = roles.roles.find(({ name }) => name === current);
-    this.#find(".role-told").textContent = visible(problem || (chosen?.description ?? ""));
+    find(".role-told", this.#root).textContent = visible(problem || (chosen?.description ?? ""));
     this.#root.toggleAttribute("data-amiss", Boolean(problem));
-    this.#find(".role-about").hidden = !current;
-    this.#find("ul").replaceChildren(...targets.map((path) => this.#chip(path)));
-    this.#find("ul").hidden = !targets.length;
+    find(".role-about", this.#root).hidden = !current;
+    find("ul", this.#root).replaceChildren(...targets.map((path) => this.#chip(path)));
+    find("ul", this.#root).hidden = !targets.length;
   }
 
   #look() {
@@ -90,7 +91,7 @@ export class RolePicker {
 
   /** @param {readonly { path: string }[]} entries */
   #offer(entries) {
-    this.#find("datalist").replaceChildren(...entries.map(({ path }) => new Option("", path)));
+    find("datalist", this.#root).replaceChildren(...entries.map(({ path }) => new Option("", path)));
   }
 
   /** @param {string} path */
@@ -106,15 +107,10 @@ export class RolePicker {
   }
 
   get #select() {
-    return /** @type {HTMLSelectElement} */ (this.#find("select"));
+    return /** @type {HTMLSelectElement} */ (find("select", this.#root));
   }
 
   get #field() {
-    return /** @type {HTMLInputElement} */ (this.#find("input"));
-  }
-
-  /** @param {string} selector */
-  #find(selector) {
-    return /** @type {HTMLElement} */ (this.#root.querySelector(selector));
+    return /** @type {HTMLInputElement} */ (find("input", this.#root));
   }
 }

@@ -3,6 +3,7 @@
 
 import { commandIn } from "../../composer/commands.js";
 import { ExactText } from "./exact-text.js";
+import { find } from "../../lib/find.js";
 import { newest } from "../../lib/newest.js";
 import { numbered, reasonOf } from "../../lib/text.js";
 import { toast } from "../../lib/toasts.js";
@@ -60,7 +61,7 @@ export class SendBar {
     }
     this.#wire.onStatus((status) => status === "open" && refresh());
     const exact = new ExactText(/** @type {HTMLDialogElement} */ (document.querySelector("dialog.exact")));
-    this.#find(".sends-show").addEventListener("click", () => exact.open(() => this.#preview(false), this.#hues));
+    find(".sends-show", this.#root).addEventListener("click", () => exact.open(() => this.#preview(false), this.#hues));
   }
 
   refresh() {
@@ -83,10 +84,10 @@ export class SendBar {
     const total = totalInWords(tokens, unfiltered);
     this.#root.removeAttribute("data-unknown");
     this.#root.toggleAttribute("data-over", room !== null && tokens > room);
-    this.#find(".sends-total").textContent = total;
-    this.#find(".sends-window").textContent = windowInWords(tokens, room, note);
+    find(".sends-total", this.#root).textContent = total;
+    find(".sends-window", this.#root).textContent = windowInWords(tokens, room, note);
     this.#showCost(preview.cost, preview.reread_because, preview.model.startsWith("embedded/"));
-    const bar = this.#find(".sends-bar");
+    const bar = find(".sends-bar", this.#root);
     bar.setAttribute("aria-label", [total, ...pieces.map(({ name, tokens: count }) => `${name} ${numbered(count)}`)].join(", "));
     bar.replaceChildren(...pieces.map((piece) => segment(piece, this.#hues)));
     this.#showParts(parts, files);
@@ -100,7 +101,7 @@ export class SendBar {
    * @param {boolean} isFree  Nothing is sent anywhere.
    */
   #showCost(cost, why, isFree) {
-    const line = this.#find(".sends-cost");
+    const line = find(".sends-cost", this.#root);
     const told = [cost.price ? priceInWords(cost) : knownInWords(cost), rereadInWords(cost, why)];
     line.textContent = told.filter(Boolean).join(cost.price ? " · " : " ");
     line.hidden = isFree || !line.textContent;
@@ -123,7 +124,7 @@ export class SendBar {
       tools.prepend(label);
       rows.splice(at < 0 ? rows.length : at, at < 0 ? 0 : 1, tools);
     }
-    this.#find(".sends-parts").replaceChildren(...rows);
+    find(".sends-parts", this.#root).replaceChildren(...rows);
     if (hadFocus) this.#files.focus();
   }
 
@@ -138,16 +139,11 @@ export class SendBar {
 
   /** @param {readonly { where: string, what: string }[]} places */
   #showUnseen(places) {
-    const note = this.#find(".sends-unseen");
+    const note = find(".sends-unseen", this.#root);
     note.hidden = places.length === 0;
     const told = places.slice(0, SHOWN_PLACES).map(({ where, what }) => `${what} in ${where}`);
     if (places.length > SHOWN_PLACES) told.push(`and ${places.length - SHOWN_PLACES} more`);
     const words = note.querySelector("span");
     if (words) words.textContent = `Not visible, but sent: ${told.join("; ")}.`;
-  }
-
-  /** @param {string} selector */
-  #find(selector) {
-    return /** @type {HTMLElement} */ (this.#root.querySelector(selector));
   }
 }

@@ -10,6 +10,7 @@ import { startStanding } from "./standing.js";
 import { startThreshold } from "./threshold.js";
 import { TopicCard } from "./topic-card.js";
 import { startTopicEditor } from "./topic-editor.js";
+import { find } from "../../lib/find.js";
 
 /**
  * @typedef {object} Page
@@ -23,16 +24,14 @@ import { startTopicEditor } from "./topic-editor.js";
 
 /** To be called before the panel starts, so that it is heard from its first word. @param {Page} page */
 export function startForesight({ root, wire, chatId, panel, box, attached = () => ({}) }) {
-  /** @param {string} selector */
-  const find = (selector) => /** @type {HTMLElement} */ (root.querySelector(selector));
-  const peek = new Peek(find(".peek"), wire, chatId);
-  const card = new TopicCard(find(".topic-card"), wire, chatId);
-  peekAtBubbles(find("bubble-cloud"), peek, card, () => panel.state.active);
-  startStanding(/** @type {HTMLDetailsElement} */ (find(".always")), wire, chatId);
-  startThreshold(find(".threshold"), wire, chatId, peek);
-  startTopicEditor(find(".edit-topics"), wire, chatId, panel);
+  const peek = new Peek(find(".peek", root), wire, chatId);
+  const card = new TopicCard(find(".topic-card", root), wire, chatId);
+  peekAtBubbles(find("bubble-cloud", root), peek, card, () => panel.state.active);
+  startStanding(/** @type {HTMLDetailsElement} */ (find(".always", root)), wire, chatId);
+  startThreshold(find(".threshold", root), wire, chatId, peek);
+  startTopicEditor(find(".edit-topics", root), wire, chatId, panel);
   startMarking({ list: document.querySelector(".measure"), root, wire, chatId, panel });
-  new RolePicker(find(".role"), wire, chatId).start();
+  new RolePicker(find(".role", root), wire, chatId).start();
   if (box) startTopicHint({ root, wire, chatId, panel, box });
-  new SendBar(find(".sends"), wire, chatId, box, attached).start();
+  new SendBar(find(".sends", root), wire, chatId, box, attached).start();
 }

@@ -1,6 +1,7 @@
 // @ts-check
 /** Sums up topics: first the dialog shows what stays, what goes, and what the summary can’t back. */
 
+import { find } from "../../lib/find.js";
 import { counted, messagesCounted, numbered, reasonOf, visible } from "../../lib/text.js";
 
 const TYPED_MS = 500;
@@ -13,7 +14,7 @@ class SummingUp {
   #chatId;
   #announce;
   #dialog = /** @type {HTMLDialogElement} */ (document.getElementById("sum-up"));
-  #text = /** @type {HTMLTextAreaElement} */ (this.#find("textarea"));
+  #text = /** @type {HTMLTextAreaElement} */ (find("textarea", this.#dialog));
   /** @type {readonly string[]} */
   #topics = [];
   /** The newest question; an answer to an older one is not shown. */
@@ -35,20 +36,20 @@ class SummingUp {
       this.#typing = setTimeout(() => this.#check(), TYPED_MS);
       this.#offer();
     });
-    this.#find("form[data-sum-up]").addEventListener("submit", (event) => {
+    find("form[data-sum-up]", this.#dialog).addEventListener("submit", (event) => {
       event.preventDefault();
       this.#apply();
     });
-    this.#find("[data-rewrite]").addEventListener("click", () => this.#write());
+    find("[data-rewrite]", this.#dialog).addEventListener("click", () => this.#write());
     this.#dialog.addEventListener("close", () => (this.#asked += 1));
   }
 
   /** @param {readonly string[]} topics */
   #open(topics) {
     this.#topics = topics;
-    this.#find("h2").textContent = `Sum up ${visible(topics.join(", "))}`;
+    find("h2", this.#dialog).textContent = `Sum up ${visible(topics.join(", "))}`;
     this.#text.value = "";
-    /** @type {HTMLInputElement} */ (this.#find("[name=instructions]")).value = "";
+    /** @type {HTMLInputElement} */ (find("[name=instructions]", this.#dialog)).value = "";
     this.#show({ summary: "", summed_up: [], kept: [], tokens_before: 0, tokens_after: 0, unsupported: [] });
     this.#dialog.showModal();
     this.#text.focus();
@@ -57,7 +58,7 @@ class SummingUp {
 
   /** Lets the model write the summary. */
   async #write() {
-    const { value } = /** @type {HTMLInputElement} */ (this.#find("[name=instructions]"));
+    const { value } = /** @type {HTMLInputElement} */ (find("[name=instructions]", this.#dialog));
     this.#tell("Writing a summary…", true);
     try {
       const account = await this.#ask({ instructions: value });
@@ -107,28 +108,28 @@ class SummingUp {
 
   /** @param {string} words @param {boolean} [isBusy] */
   #tell(words, isBusy = false) {
-    const line = this.#find(".sum-up-told");
+    const line = find(".sum-up-told", this.#dialog);
     line.textContent = words;
     this.#dialog.toggleAttribute("data-busy", isBusy);
     this.#offer(isBusy);
   }
 
   #offer(isBusy = false) {
-    const button = /** @type {HTMLButtonElement} */ (this.#find("button.primary"));
-    const { count, longer } = this.#find(".sum-up-gone").dataset;
+    const button = /** @type {HTMLButtonElement} */ (find("button.primary", this.#dialog));
+    const { count, longer } = find(".sum-up-gone", this.#dialog).dataset;
     button.disabled = isBusy || !this.#text.value.trim() || !count || longer === "";
   }
 
   /** @param {Account} account */
   #show({ summed_up: gone, kept, tokens_before: before, tokens_after: after, unsupported }) {
-    const claims = this.#find(".sum-up-claims");
+    const claims = find(".sum-up-claims", this.#dialog);
     claims.hidden = !unsupported.length;
     this.#list(".sum-up-claims ul", unsupported.map((claim) => [visible(claim), ""]));
     const isLonger = after > 0 && after >= before;
     const costs = after ? `Next message: ${numbered(before)} → ${counted(after, "token")}` : "";
-    this.#find(".sum-up-tokens").textContent = isLonger ? `${costs}. Nothing to gain: shorten the summary.` : costs;
-    this.#find(".sum-up-gone").toggleAttribute("data-longer", isLonger);
-    this.#find(".sum-up-gone").dataset.count = gone.length ? String(gone.length) : "";
+    find(".sum-up-tokens", this.#dialog).textContent = isLonger ? `${costs}. Nothing to gain: shorten the summary.` : costs;
+    find(".sum-up-gone", this.#dialog).toggleAttribute("data-longer", isLonger);
+    find(".sum-up-gone", this.#dialog).dataset.count = gone.length ? String(gone.length) : "";
     this.#part(".sum-up-gone", `${messagesCounted(gone.length)} behind the summary`, gone.map((id) => [saidBy(id), ""]));
     this.#part(".sum-up-kept", `${messagesCounted(kept.length)} word for word`, kept.map(({ message_id: id, why }) => [saidBy(id), why]));
     this.#offer();
@@ -136,14 +137,14 @@ class SummingUp {
 
   /** @param {string} selector @param {string} words @param {[string, string][]} rows */
   #part(selector, words, rows) {
-    this.#find(selector).hidden = !rows.length;
-    this.#find(`${selector} summary`).textContent = words;
+    find(selector, this.#dialog).hidden = !rows.length;
+    find(`${selector} summary`, this.#dialog).textContent = words;
     this.#list(`${selector} ul`, rows);
   }
 
   /** @param {string} selector @param {[string, string][]} rows */
   #list(selector, rows) {
-    this.#find(selector).replaceChildren(
+    find(selector, this.#dialog).replaceChildren(
       ...rows.map(([words, why]) => {
         const line = document.createElement("li");
         const said = document.createElement("span");
@@ -154,11 +155,6 @@ class SummingUp {
         return line;
       }),
     );
-  }
-
-  /** @param {string} selector */
-  #find(selector) {
-    return /** @type {HTMLElement} */ (this.#dialog.querySelector(selector));
   }
 }
 

@@ -2,6 +2,7 @@
 /** The Topics tab: shows what the plugin says, and tells it what the user picks. */
 
 import { bubblesOf, inputOf, showCloud } from "../../cloud/cloud-view.js";
+import { find } from "../../lib/find.js";
 import { messagesCounted, reasonOf, visible } from "../../lib/text.js";
 import { toast } from "../../lib/toasts.js";
 import { inside, isFiltered, NOTHING_KNOWN, withNews } from "../../cloud/topic-state.js";
@@ -125,12 +126,12 @@ export class TopicsPanel {
     this.state = withNews(this.state, news);
     const { state } = this;
     showCloud(this.#root, state);
-    this.#find(".always-count").textContent = state.stickyCount ? messagesCounted(state.stickyCount) : "none yet";
-    this.#find(".cloud").toggleAttribute("disabled", !state.isOn);
-    for (const name of ["clear", "more"]) this.#find(`[data-panel=${name}]`).hidden = state.active.length === 0;
-    const similarity = /** @type {HTMLInputElement} */ (this.#find("[data-panel=similarity]"));
+    find(".always-count", this.#root).textContent = state.stickyCount ? messagesCounted(state.stickyCount) : "none yet";
+    find(".cloud", this.#root).toggleAttribute("disabled", !state.isOn);
+    for (const name of ["clear", "more"]) find(`[data-panel=${name}]`, this.#root).hidden = state.active.length === 0;
+    const similarity = /** @type {HTMLInputElement} */ (find("[data-panel=similarity]", this.#root));
     similarity.checked = state.isOn;
-    this.#find(".switch-row").title = state.isOn ? "Picked topics decide what is sent" : "Off: everything is sent";
+    find(".switch-row", this.#root).title = state.isOn ? "Picked topics decide what is sent" : "Off: everything is sent";
     if (state.status) this.#waiting.tell(state.status);
     this.#showMoved();
     this.#root.toggleAttribute("data-filtered", isFiltered(state));
@@ -152,31 +153,31 @@ export class TopicsPanel {
     const what = this.state.all.length ? "Topics keep the names they have" : "Couldn’t find topics";
     const failed = `${what}: ${reason || "the model gave no reason"}`;
     const isFirst = state === "running" && !this.state.all.length && this.state.total > 0;
-    this.#find(".cloud-empty-title").textContent = isFirst ? `Reading ${messagesCounted(this.state.total)} for topics…` : "Topics appear here";
-    this.#find(".cloud-empty-words").hidden = isFirst;
-    this.#find(".extraction-text").textContent = { running: "Finding topics…", failed }[state] ?? "";
+    find(".cloud-empty-title", this.#root).textContent = isFirst ? `Reading ${messagesCounted(this.state.total)} for topics…` : "Topics appear here";
+    find(".cloud-empty-words", this.#root).hidden = isFirst;
+    find(".extraction-text", this.#root).textContent = { running: "Finding topics…", failed }[state] ?? "";
   }
 
   /** Says which messages moved between topics, until that is undone or another choice follows. */
   #showMoved() {
     const { moved, undoWords } = this.state;
-    const notice = this.#find(".moved");
+    const notice = find(".moved", this.#root);
     const words = moved.length ? `${visible(undoWords)}.` : "";
     // What is said again as it was is not read out again.
-    if (this.#find(".moved-text").textContent !== words) this.#find(".moved-text").textContent = words;
+    if (find(".moved-text", this.#root).textContent !== words) find(".moved-text", this.#root).textContent = words;
     notice.title = moved[0]?.why ?? "";
     notice.hidden = !moved.length;
   }
 
   /** @param {string} reason */
   #showReason(reason) {
-    const line = this.#find(".reason");
+    const line = find(".reason", this.#root);
     line.hidden = !reason;
     line.textContent = reason;
   }
 
   #listenToUser() {
-    const cloud = this.#find("bubble-cloud");
+    const cloud = find("bubble-cloud", this.#root);
     cloud.addEventListener("change", () => {
       const shown = bubblesOf(cloud).map(inputOf);
       const elsewhere = this.state.active.filter((label) => !shown.some((input) => input.value === label));
@@ -193,7 +194,7 @@ export class TopicsPanel {
       if (target?.closest("[data-panel=outside]")) this.#open("");
       if (target?.closest("[data-panel=refresh]")) this.findTopics();
     });
-    const similarity = /** @type {HTMLInputElement} */ (this.#find("[data-panel=similarity]"));
+    const similarity = /** @type {HTMLInputElement} */ (find("[data-panel=similarity]", this.#root));
     similarity.addEventListener("change", () => {
       const enabled = similarity.checked;
       this.#change("set_similarity_mode", { enabled }, { embedding_search: enabled, active_topics: [] });
@@ -235,10 +236,5 @@ export class TopicsPanel {
   /** @param {{ chat_id?: string }} news */
   #isOurs(news) {
     return news.chat_id === this.#chatId;
-  }
-
-  /** @param {string} selector */
-  #find(selector) {
-    return /** @type {HTMLElement} */ (this.#root.querySelector(selector));
   }
 }
