@@ -44,7 +44,7 @@ export class BubbleCloud extends HTMLElement {
       this.layout();
     });
     this.layout();
-    // Only from now on do bubbles glide: the first placing is no movement.
+    // Bubbles glide from now on: they are placed without movement first.
     requestAnimationFrame(() => requestAnimationFrame(() => this.toggleAttribute("data-moves", true)));
   }
 

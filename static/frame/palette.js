@@ -69,7 +69,7 @@ export class Palette {
       if (target?.closest(".palette-star")) this.#star(place);
       else if (option) this.#run(place);
     });
-    // The star of a row is no stop of the keyboard: rows are options of a list.
+    // The keyboard skips the star of a row: rows are options of a list.
     this.#dialog.querySelector("[data-star]")?.addEventListener("click", () => this.#star(this.#chosen));
     this.#dialog.addEventListener("click", (event) => event.target === this.#dialog && this.#dialog.close());
     this.#dialog.addEventListener("close", () => this.#wish.forget());

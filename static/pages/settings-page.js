@@ -388,7 +388,7 @@ function startWithdrawing() {
   const section = button?.closest("details");
   if (!button || !section) return;
   button.addEventListener("click", ({ detail: clicks }) => {
-    if (clicks > 1) return; // a double click is no answer
+    if (clicks > 1) return; // a double click does not count as an answer
     if (!button.dataset.asked) {
       button.dataset.asked = "true";
       button.textContent = "Turn all of this off";

@@ -49,7 +49,7 @@ export class Waiting {
   /** @param {boolean} isLate */
   #say(isLate) {
     this.#isLate = isLate;
-    // An old count would be untrue: it is not what a message sent now would have with it.
+    // An old count would be wrong: a message sent now would not have that many with it.
     const text = isLate ? TAKES_LONG : this.#status;
     if (this.#line.textContent !== text) this.#line.textContent = text;
   }
