@@ -209,6 +209,8 @@ def test_a_pick_in_a_long_chat_reaches_the_pages_of_another_server(vault, told):
             client.call("chat.open", chat_id="long")
             client.call("smart_context.get_topics", chat_id="long")
             one.ask("smart_context.set_filter", chat_id="long", topics=["cats"])
-            changed = client.wait_for("smart_context.filter_changed", chat_id="long")
-        assert changed["active_topics"] == ["cats"]
+            # It may tell first that it has read the chat, which nothing is picked in yet.
+            changed = client.wait_for(
+                "smart_context.filter_changed", chat_id="long", active_topics=["cats"]
+            )
         assert changed["total_messages"] == len(messages)
